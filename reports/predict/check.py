@@ -3,13 +3,15 @@
 measured, on the machine and on its model.
 
 A way is right if it is a fastest one: of the ways to do the same work that were measured, the one that the
-model takes for the fastest is at most 2 % slower than the fastest, or their intervals overlap.
+model takes for the fastest is at most 2 % slower than the fastest, or its interval reaches that of the
+fastest. Work of which every way is right is no choice: it is undecided, and counted apart.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import math
 import statistics
 import tempfile
 from pathlib import Path
@@ -20,14 +22,16 @@ from reports.predict.change import AS_IT_IS
 from reports.predict.machine import Machine, measured, times_in_csv
 from reports.predict.outcome import outcomes
 from reports.predict.simulation import Failed, Simulated, Simulation
+from reports.predict.skill import Pair, difference, sentence, wilson
 from reports.model.text import NAME as MODEL
 from reports.records.csv_files import METRICS
 from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, is_version, read_object, real_in
 from reports.records.quantity import percent, plural
 
 NAME = "prediction.json"  # in the folder of a run
-SCHEMA, VERSION = "gpusig.prediction", "1.0.0"
+SCHEMA, VERSION = "gpusig.prediction", "1.1.0"
 UNSEEN = ("overlap/", "collectives/device_")
+SCORED = "overlap/ficco"  # whose choices ./gpusig advise tells, and which have a sentence
 MOST_CASES = 40  # of a program, spread over all
 TIE = 0.02
 
@@ -77,32 +81,90 @@ def _options(keys: Sequence[str]) -> list[str]:
 # ------------------------------------------------------------------ one program
 
 
-def _ways(simulated: Simulated, cases: dict[str, Case]) -> list[Json]:
-    """For each work with several ways that both have: the fastest, the chosen one, and what that loses."""
+class _Work(NamedTuple):
+    """Work of one case, and the ways to do it that machine and model have, the first first."""
+
+    key: str
+    own: Case
+    model: dict[str, float]  # seconds
+
+    @property
+    def fastest(self) -> Interval:
+        return min(self.own.values())
+
+    @property
+    def chosen(self) -> str:
+        return min(self.model, key=lambda way: self.model[way])
+
+    def loss(self, way: str) -> float:
+        return self.own[way].value / self.fastest.value - 1
+
+    def right(self, way: str) -> bool:
+        return self.loss(way) <= TIE or self.own[way].low <= self.fastest.high
+
+    @property
+    def decided(self) -> bool:
+        return not all(map(self.right, self.own))
+
+    @property
+    def shape(self) -> str:
+        """Work of one shape is alike, whatever is done with it."""
+        return next((word for word in self.key.split() if word.startswith("shape=")), self.key)
+
+    def off(self) -> list[float]:
+        """Errors of the ratios of the other ways to the chosen one, which decide a choice."""
+        way = self.chosen
+        own, model = self.own[way].value, self.model[way]
+        return [
+            abs(math.log(seconds / model * own / self.own[other].value))
+            for other, seconds in self.model.items()
+            if other != way
+        ]
+
+
+def _works(simulated: Simulated, cases: dict[str, Case]) -> list[_Work]:
+    """Those with several ways."""
     found = []
     for outcome in outcomes(simulated):
-        own = {v: t for v, t in cases[outcome.key].items() if v in outcome.variants}
-        model = {v: t for v, t in simulated.cases[outcome.key].times.items() if v in own}
-        if len(model) < 2:
-            continue
-        fastest, chosen = min(model, key=lambda v: own[v].value), min(model, key=lambda v: model[v])
-        loss = own[chosen].value / own[fastest].value - 1
-        right = loss <= TIE or own[chosen].low <= own[fastest].high
-        found.append({"fastest": fastest, "chosen": chosen, "loss": loss, "right": right})
+        times = simulated.cases[outcome.key].times
+        own = {way: t for way, t in cases[outcome.key].items() if way in outcome.variants}
+        if len(own) > 1:
+            found.append(_Work(outcome.key, own, {way: times[way] for way in own}))
     return found
 
 
-def _constant(simulated: Simulated, cases: dict[str, Case]) -> Optional[tuple[str, int]]:
-    """The best constant choice, known afterwards: a way that all works have, and how often it is right."""
-    rights: dict[str, int] = {}
-    works = [o for o in outcomes(simulated) if len(set(o.variants) & set(cases[o.key])) > 1]
-    for name in set.intersection(*(set(o.variants) & set(cases[o.key]) for o in works)) if works else ():
-        rights[name] = 0
-        for outcome in works:
-            own = {v: t for v, t in cases[outcome.key].items() if v in outcome.variants}
-            best = min(own.values())
-            rights[name] += own[name].value <= best.value * (1 + TIE) or own[name].low <= best.high
-    return max(rights.items(), key=lambda one: (one[1], one[0]), default=None)
+def _constants(choices: Sequence[_Work]) -> dict[str, list[bool]]:
+    """Verdicts of each constant choice; the first way takes its place where it is impossible."""
+    names = sorted({way for work in choices for way in work.own})
+    return {
+        name: [work.right(name if name in work.own else next(iter(work.own))) for work in choices]
+        for name in names
+    }
+
+
+def _mean(found: Sequence[float]) -> Optional[float]:
+    return statistics.fmean(found) if found else None
+
+
+def _choices(works: Sequence[_Work]) -> Json:
+    choices = [work for work in works if work.decided]
+    rights = [work.right(work.chosen) for work in choices]
+    losses = [work.loss(work.chosen) for work in choices]
+    constant, best = max(_constants(choices).items(), key=lambda one: (sum(one[1]), one[0]), default=("", []))
+    pairs = [Pair(work.shape, ours, other) for work, ours, other in zip(choices, rights, best)]
+    ratios = [off for work in works for off in work.off()]
+    return {
+        "between": statistics.median(ratios) if ratios else None,
+        "undecided": len(works) - len(choices),
+        "choices": len(choices),
+        "right": sum(rights),
+        "right_ci": list(wilson(sum(rights), len(choices)) or ()) or None,
+        "mean_loss": _mean(losses),
+        "mean_loss_when_wrong": _mean([loss for loss, right in zip(losses, rights) if not right]),
+        "constant": constant,
+        "constant_right": sum(best) if constant else None,
+        "over_constant": difference(pairs) if pairs else None,
+    }
 
 
 def _compared(simulated: Simulated, cases: dict[str, Case]) -> Json:
@@ -113,17 +175,12 @@ def _compared(simulated: Simulated, cases: dict[str, Case]) -> Json:
         for variant, seconds in case.times.items()
         if variant in cases[key]
     ]
-    ways, constant = _ways(simulated, cases), _constant(simulated, cases)
     return {
         "cases": sum(bool(case.times) for case in simulated.cases.values()),
         "times": len(off),
         "median": statistics.median(off) if off else None,
         "most": max(off) if off else None,
-        "choices": len(ways),
-        "right": sum(way["right"] for way in ways),
-        "mean_loss": statistics.fmean(way["loss"] for way in ways) if ways else None,
-        "constant": constant[0] if constant else "",
-        "constant_right": constant[1] if constant else None,
+        **_choices(_works(simulated, cases)),
     }
 
 
@@ -142,14 +199,17 @@ def _program(path: Path, name: str, cases: dict[str, Case], machine: Machine, fo
 
 
 def _sentence(rows: Sequence[Json]) -> str:
-    """The error of the model, each program as much; "" where nothing could be compared."""
+    """The error of the model, each program as much, and how often it chooses a fastest schedule; "" where
+    nothing could be compared."""
     known = [row for row in rows if row.get("times")]
     if not known:
         return ""
     text = "The model of this machine gives the times of %s, of which it was not made, to %s (median)"
     text %= plural(len(known), "program"), percent(statistics.median(row["median"] for row in known))
     right, choices = (sum(row[name] for row in known) for name in ("right", "choices"))
-    return text + (", and a fastest way in %d of %d choices." % (right, choices) if choices else ".")
+    text += ", and a fastest way in %d of %d choices." % (right, choices) if choices else "."
+    scored = filter(None, (sentence(row) for row in known if row["program"] == SCORED))
+    return " ".join([text, *("It chooses %s." % said for said in scored)])
 
 
 def _hash(model: Path) -> str:
@@ -183,9 +243,28 @@ def _is_row(row: object) -> bool:
     if not isinstance(row.get("reason"), str) or row["reason"]:
         return isinstance(row.get("reason"), str)
     needed = ["cases", "times", "choices", "right"]
-    needed += ["median", "most"] * bool(row.get("times")) + ["mean_loss"] * bool(row.get("choices"))
-    needed += ["constant_right"] * bool(row.get("constant"))
-    return isinstance(row.get("constant"), str) and all(is_number(row.get(name)) for name in needed)
+    needed += ["median", "most"] * bool(row.get("times"))
+    needed += ["mean_loss", "constant_right"] * bool(row.get("choices"))
+    if not (isinstance(row.get("constant"), str) and all(is_number(row.get(name)) for name in needed)):
+        return False
+    # What follows is not in version 1.0.
+    later = [row.get(name) for name in ("undecided", "between", "mean_loss_when_wrong")]
+    if not all(value is None or is_number(value) for value in later):
+        return False
+    interval, over = row.get("right_ci"), row.get("over_constant")
+    return (interval is None or _is_interval(interval)) and (over is None or _is_skill(over))
+
+
+def _is_interval(found: object) -> bool:
+    return isinstance(found, list) and len(found) == 2 and all(map(is_number, found))
+
+
+def _is_skill(found: object) -> bool:
+    return (
+        isinstance(found, dict)
+        and _is_interval(found.get("ci"))
+        and all(is_number(found.get(name)) for name in ("value", "p"))
+    )
 
 
 def kept(run: Path) -> Optional[Json]:

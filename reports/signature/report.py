@@ -360,9 +360,11 @@ def _prediction(found: Optional[Json]) -> Optional[Table]:
             continue
         constant = "%s, %d" % (row["constant"], row["constant_right"]) if row["constant"] else "–"
         right = "%d of %d" % (row["right"], row["choices"]) if row["choices"] else "–"
-        off = [percent(row["median"]), percent(row["most"])]
-        rows.append([row["program"], str(row["cases"]), *off, right, constant, percent(row["mean_loss"])])
-    heads = ["program", "cases", "times off, median", "most", "right", "best constant", "mean loss"]
+        off = [percent(value) for value in (row["median"], row["most"], row.get("between"))]
+        undecided, loss = str(row.get("undecided", 0)), percent(row["mean_loss"])
+        rows.append([row["program"], str(row["cases"]), *off, right, constant, loss, undecided])
+    heads = ["program", "cases", "times off, median", "most", "ratios off, median"]
+    heads += ["right", "best constant", "mean loss", "undecided"]
     said = _OF_PREDICTION + (" Not simulated: %s." % "; ".join(failed) if failed else "")
     return Table(heads, rows, said, 1) if rows else None
 
@@ -370,7 +372,9 @@ def _prediction(found: Optional[Json]) -> Optional[Table]:
 _OF_PREDICTION = (
     "Right: of the ways to do the same work, the one that the model takes for the fastest is at most 2 % "
     "slower on the machine than the fastest, or their intervals overlap. Best constant: the one way that is "
-    "right most often if it is always chosen, known only afterwards. Loss: of the chosen way."
+    "right most often if it is always chosen, known only afterwards. Loss: of the chosen way. Undecided: "
+    "work of which every way is right, which is no choice. Ratios: of the times of two ways to do the same "
+    "work, one of them the chosen way."
 )
 
 

@@ -50,7 +50,7 @@ from drawn_machine import form_of, model
 
 from reports.advice.machine import machine_of
 from reports.judge.advise import read_signature
-from reports.signature.sections.advice import difference, wilson
+from reports.predict.skill import Pair, difference, wilson
 
 # By --fit-rule with machines 900 to 907, six shapes each.
 RULE = Rule(0.0625, 100.0, 1e7, 300.0, 2e8)
@@ -104,11 +104,16 @@ def best_constant(scenarios: list[Scenario]) -> str:
 
 def skill(scenarios: list[Scenario], rival: str, constants: dict[str, str]) -> dict:
     """Over the constant choice of each machine."""
-    ours = [
-        {"good": s.is_good(s.picks[rival]), "m": s.machine, "n": s.draw, "k": s.sharded} for s in scenarios
-    ]
-    theirs = [{"good": s.is_good(s.picks[constants[s.machine]])} for s in scenarios]
-    return difference(ours, theirs, "the best constant choice")
+    return difference(
+        [
+            Pair(
+                (s.machine, s.draw, s.sharded),
+                s.is_good(s.picks[rival]),
+                s.is_good(s.picks[constants[s.machine]]),
+            )
+            for s in scenarios
+        ]
+    )
 
 
 # ------------------------------------------------------------------ one machine
