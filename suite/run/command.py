@@ -20,6 +20,8 @@ from suite.run.programs import Program, cores_at_once
 # is not worth its time. Six samples are the fewest that give an interval. Other variants of the cases are
 # left out, as a further repeat is worth more.
 OF_HEADLINES = ["--min-samples", "6", "--headline-variants"]
+# Ways to do the same work, compared in all cases rather than in a few that are precise.
+OF_CHOICES = ["--warm-up", "2", "--max-samples", "10", "--no-references"]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MIN_RANKS, _MAX_RANKS = 2, 16
 
@@ -47,11 +49,15 @@ class How:
     keys: Path  # a file of cases
     only_these: bool = False  # measure them, though they are done; else they are done
     headline: bool = False
+    needed: bool = False  # of headline cases only the variants that headline numbers need
+    quick: bool = False
     progress: Path | None = None
 
     def words(self) -> list[str]:
         words = ["--cases" if self.only_these else "--done", str(self.keys)]
         words += ["--headline"] if self.headline else []
+        words += ["--headline-variants"] if self.needed else []
+        words += OF_CHOICES if self.quick else []
         return words + (["--progress", str(self.progress)] if self.progress else [])
 
 

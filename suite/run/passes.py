@@ -2,12 +2,15 @@
 """The order of measurements. A run goes over its programs several times:
 
 headline  the cases of headline numbers, of every program
-more      those of them that did not fit into a program's share, because its fixed costs (set-up, checks,
-          tuning) exceed that: as long as its other cases took
+choices   the other cases of the program by which a run checks how well its model chooses
+          (reports/predict/check.py), for a quarter of the time at most; where that is little with the least
+          samples, and without the references, which say why a way is fast
+more      headline cases that did not fit into a program's share, because its fixed costs (set-up, checks,
+          tuning) exceed that: as long as its other cases took, the quickest first; where that is over a
+          twentieth of the run, only the variants that headline numbers need
 again     repeats of those with too few samples, which are no value: as long as the first, because a case
           takes up to five times its time for its least samples (bench/sampling/rounds.c)
-inputs    the other cases that ./gpusig advise reads, before those that nothing reads: a curve that it lacks
-          leaves its advice undecided
+inputs    the curves that the fits of a model read (reports/model), before those that nothing reads
 again     headline numbers for the second time
 curves    the other cases, coarse ones first (bench/cases/case_list.h)
 again     headline numbers for the third time, those first that are contended, as they may be missing without
@@ -31,7 +34,7 @@ their second one before that, as above. Where the time is too short for a whole 
 first, which may be missing without, then those of fewest tries.
 
 Where starting the programs would cost too much of the time, headline, inputs and curves are one pass, first
-of the programs that advice reads; a program measures its headline cases first, and longer, anyway. What is
+of the programs that fits read; a program measures its headline cases first, and longer, anyway. What is
 simulated is not tried again: it comes out the same.
 """
 
@@ -45,18 +48,25 @@ from suite.run.plan import HEADLINE_MIN_S, MIN_S, Budget
 from suite.run.programs import Program
 from suite.run.records import CaseStatus, ProgramStatus, RecordFile
 
-# Programs that advice reads (reports/advice/machine.py), and the words in the cases it reads; () is all.
-INPUTS: dict[str, tuple[str, ...]] = {
-    "micro/copy_contention": ("direction=exchange",),
-    "micro/copy_path": (),
-    "micro/copy_chunks": (),
-    "gemm/split": (),
-    "gemm/efficiency": (),
-    "micro/memory": (),
-    "micro/launch": (),
-    "collectives/device_allreduce": (),
-}
+# Programs whose curves the fits of a model read, the cheapest and most needed first. Others that they read
+# have hardly a case that is no headline number.
+INPUTS = (
+    "micro/launch",
+    "micro/copy_path",
+    "micro/peer_matrix",
+    "gemm/split",
+    "micro/occupancy",
+    "micro/latency",
+    "micro/memory",
+    "micro/copy_command",
+    "micro/reduce",
+    "gemm/efficiency",
+)
+SCORED = "overlap/ficco"
 _INPUTS_UNTIL = 2 / 3  # of the time for curves
+_CHOICES = 0.25  # of the whole time at most
+_CHOICE_S, _WHOLE_CHOICE_S = 1.5, 4.0  # a case with the least samples at most, and with all
+_WHOLE = 0.05  # of the whole time, for all variants of the headline cases that did not fit
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.12, 0.7  # shares of the whole time
 _ALONE = 0.1  # of each try without curves; starting programs and their least samples take the rest
 _MAX_STARTING = 0.15  # a share of the whole time
@@ -75,6 +85,8 @@ class Start:
     program: Program
     weight: float  # its part of the time, among the others of a pass
     headline: bool = False  # only its headline cases
+    needed: bool = False  # of these only the variants that headline numbers need
+    quick: bool = False  # with the least samples, and without the variants that bound others
     cases: tuple[str, ...] = ()  # only these, though they are done; empty: all that are not done
     max_s: float = float("inf")
     fixed_s: float | None = None  # its time, whatever the others left
@@ -110,17 +122,17 @@ def passes(c: Conditions) -> Iterator[Pass]:
     if _affords_two(c):
         heads = [Start(p, float(len(p.primary)), headline=True) for p in c.todo if p.primary]
         yield Pass("headline", heads, c.budget.at(_HEADLINE_UNTIL))
-        yield from _more(heads, end, c)
+        yield from _choices(c)
+        yield from _more([s for s in heads if s.program.name != SCORED], end, c)
         yield from _again(c, _TOO_FEW)
     curves_until = end if c.is_virtual else _curves_until(c)
     going = list(filter(c.waits, c.todo))
     first = [p for name in INPUTS for p in going if p.name == name]
-    if _affords_two(c) and len(first) < len(going):
-        inputs = [start for program in first for start in _input(program, c)]
-        if inputs:
-            yield Pass("inputs", inputs, c.now() + _INPUTS_UNTIL * (curves_until - c.now()))
-            if not c.is_virtual:
-                yield from _again(c, _HEADLINE)
+    if _affords_two(c) and 0 < len(first) < len(going):
+        inputs = [Start(program, program.share) for program in first]
+        yield Pass("inputs", inputs, c.now() + _INPUTS_UNTIL * (curves_until - c.now()))
+        if not c.is_virtual:
+            yield from _again(c, _HEADLINE)
         going = list(filter(c.waits, going))
     curves = [Start(p, p.share) for p in sorted(going, key=lambda p: p.name not in INPUTS)]
     yield Pass("curves", curves, curves_until)
@@ -133,14 +145,14 @@ def passes(c: Conditions) -> Iterator[Pass]:
         yield from _more(rest, end, c)
 
 
-def _input(program: Program, c: Conditions) -> Iterator[Start]:
-    words, done = INPUTS[program.name], c.records.of(program.name).done
-    if not words:
-        yield Start(program, program.share)
-        return
-    keys = [key for key in c.keys_of(program) if set(words) <= set(key.split()) and key not in done]
-    if keys:
-        yield Start(program, program.share, cases=tuple(keys))
+def _choices(c: Conditions) -> Iterator[Pass]:
+    for program in (p for p in c.todo if p.name == SCORED and c.waits(p)):
+        left = c.records.of(program.name).left or len(c.keys_of(program))
+        pass_s = min(_CHOICES * c.budget.total_s, c.budget.at(1.0) - c.now())
+        whole = c.is_virtual or pass_s >= _WHOLE_CHOICE_S * left
+        most_s = float("inf") if whole else _CHOICE_S * left
+        start = Start(program, 1.0, quick=not whole, max_s=most_s)
+        yield Pass("choices", [start], c.now() + max(0.0, pass_s))
 
 
 def headline(c: Conditions) -> Iterator[Pass]:
@@ -226,7 +238,8 @@ def _more(starts: list[Start], until: float, c: Conditions) -> Iterator[Pass]:
         left = [s for s in starts if not c.gave_up(s.program) and _cases_left(s, c)]
         if not left or until - c.now() <= sum(MIN_S for s in left if s.fixed_s is None):
             return
-        yield Pass("more", [_for_the_rest(s, c) for s in left], until)
+        rest = [_for_the_rest(s, c) for s in left]
+        yield Pass("more", sorted(rest, key=lambda s: s.max_s), until)
 
 
 def _cases_left(start: Start, c: Conditions) -> int:
@@ -241,7 +254,8 @@ def _for_the_rest(start: Start, c: Conditions) -> Start:
     if c.is_virtual or not start.headline:
         return replace(start, weight=float(left))
     needed_s = max(MIN_S, left * status.cases_s / max(1, status.measured))
-    return replace(start, weight=needed_s, max_s=needed_s + c.budget.opening_s)
+    long = needed_s > _WHOLE * c.budget.total_s
+    return replace(start, weight=needed_s, max_s=needed_s + c.budget.opening_s, needed=long)
 
 
 def _again(c: Conditions, least: int) -> Iterator[Pass]:

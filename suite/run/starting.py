@@ -114,7 +114,7 @@ class Starter:
         with open(chosen, "w", encoding="utf-8", opener=open_own) as out:
             out.writelines(f"{key}\n" for key in start.cases or map(program_status.line, program_status.done))
         self.progress.unlink(missing_ok=True)
-        how = command.How(chosen, bool(start.cases), start.headline, self.progress)
+        how = command.How(chosen, bool(start.cases), start.headline, start.needed, start.quick, self.progress)
         return command.build(start.program, self._settings, budget_s, how)
 
     def _file(self, program: Program, suffix: str) -> Path:

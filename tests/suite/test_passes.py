@@ -10,8 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
+from reports.predict import check
 from suite.run import run
-from suite.run.passes import Conditions, headline, passes, second_tries, soak
+from suite.run.passes import INPUTS, SCORED, Conditions, headline, passes, second_tries, soak
 from suite.run.plan import Budget
 from suite.run.programs import Program
 from suite.run.records import RecordFile
@@ -107,34 +108,59 @@ class Passes(unittest.TestCase):
             ("curves", [("a/d", 3.0, False)]),
         )
 
-    def test_what_advice_reads_comes_before_curves_that_nothing_reads(self):
-        names = ("a/b", "micro/copy_path", "micro/copy_contention")
+    def test_what_fits_read_comes_before_curves_that_nothing_reads(self):
+        names = ("a/b", "gemm/efficiency", "micro/copy_path")
         todo = [program(name) for name in names]
-        self.keys = ["size=1 direction=up", "size=1 direction=exchange", "size=2 direction=exchange"]
         going = self.run_of(todo, lambda: 0.0, self.conditions())
         next(going)
         for name in names:
             self.write(begin(name), case(name, 1), end(name, 9))
         inputs = next(going)
         self.assertEqual(
-            (inputs.name, [(s.program.name, s.cases) for s in inputs.starts]),
-            ("inputs", [("micro/copy_contention", tuple(self.keys[1:])), ("micro/copy_path", ())]),
+            (inputs.name, [s.program.name for s in inputs.starts]),
+            ("inputs", ["micro/copy_path", "gemm/efficiency"]),
         )
         self.write(begin(names[1]), end(names[1], 9, 8))
+        self.write(begin(names[2]), case(names[2], 2), end(names[2], 9, 7))
         again, curves = next(going), next(going)
         self.assertEqual((again.name, {s.program.name for s in again.starts}), ("again", set(names)))
         self.assertLess(inputs.until, curves.until)
-        self.assertEqual(
-            (curves.name, [(s.program.name, s.cases) for s in curves.starts]),
-            ("curves", [("micro/copy_contention", ()), ("a/b", ())]),
-        )
+        self.assertEqual((curves.name, [s.program.name for s in curves.starts]), ("curves", ["a/b"]))
 
-    def test_on_one_device_there_is_no_exchange_to_begin_with(self):
-        todo = [program("a/b"), program("micro/copy_contention")]
-        self.keys = ["size=1 direction=up"]
-        going = self.run_of(todo, lambda: 0.0, self.conditions())
+    def test_every_program_that_fits_read_is_one_and_is_read(self):
+        known = "".join(path.read_text(encoding="utf-8") for path in Path("reports/model").glob("*.py"))
+        for name in (*INPUTS, SCORED):
+            self.assertTrue(Path(name + ".c").is_file(), name)
+        for name in INPUTS:
+            self.assertIn('"%s' % name, known)
+        self.assertTrue(check.unseen(SCORED))
+        self.assertEqual(SCORED, check.SCORED)
+
+    def choices_of(self, conditions, now=40.0):
+        todo = [program("a/b"), program(SCORED)]
+        going = self.run_of(todo, lambda: now, conditions)
         next(going)
-        self.assertEqual(next(going).name, "curves")
+        self.write(begin("a/b"), case("a/b", 1), end("a/b", 1), begin(SCORED), case(SCORED, 1))
+        self.write(end(SCORED, 21, 3))
+        one = next(going)
+        start = one.starts[0]
+        self.assertEqual((one.name, start.program.name, start.headline), ("choices", SCORED, False))
+        self.write(begin(SCORED), *(case(SCORED, n) for n in range(2, 19)), end(SCORED, 21, 3))
+        self.assertNotEqual(next(going).name, "more")
+        return start.quick, start.max_s, one.until
+
+    def test_choices_come_before_headline_cases_that_did_not_fit_and_are_quick(self):
+        self.assertEqual(self.choices_of(self.conditions()), (True, 30.0, 70.0))
+
+    def test_choices_have_a_quarter_of_a_long_run_and_all_variants(self):
+        self.assertEqual(self.choices_of(self.conditions(400.0)), (False, float("inf"), 140.0))
+
+    def test_simulated_choices_have_all_variants(self):
+        conditions = self.conditions(is_virtual=True)
+        self.assertEqual(self.choices_of(conditions), (False, float("inf"), 70.0))
+
+    def test_choices_end_with_the_run(self):
+        self.assertEqual(self.choices_of(self.conditions(), 110.0)[2], 120.0)
 
     def test_time_that_is_left_goes_to_those_that_had_too_little(self):
         todo = [program("a/b"), program("a/c")]
@@ -214,10 +240,11 @@ class Passes(unittest.TestCase):
             *(begin("overlap/shaping"), case("overlap/shaping", 1, flags=["few_samples"], elapsed_s=7.0)),
             end("overlap/shaping", 8, status="invalid"),
         )
+        self.assertEqual(next(going).name, "choices")
         more = next(going)
         self.assertEqual(
-            (more.name, [(s.program.name, s.headline, s.cases, round(s.max_s, 1)) for s in more.starts]),
-            ("more", [("gemm/sustained", True, (), 5.0), ("micro/copy_path", True, (), 34.3)]),
+            (more.name, [(s.program.name, s.headline, s.needed, round(s.max_s, 1)) for s in more.starts]),
+            ("more", [("gemm/sustained", True, False, 5.0), ("micro/copy_path", True, True, 34.3)]),
         )
         self.assertAlmostEqual(more.until, 240.0)
         self.write(

@@ -122,6 +122,13 @@ class Time(unittest.TestCase):
             command.build(ranks, settings, 1.0, command.How(Path("done")))[:3], ["mpirun", "-np", "4"]
         )
 
+    def test_a_start_says_which_variants_and_how_many_samples_it_wants(self):
+        settings, one = command.Settings("host", 1, False, (), Path("r")), Program("a/b", Path("/bin/a/b"))
+        words = command.build(one, settings, 1.0, command.How(Path("done"), headline=True, needed=True))
+        self.assertEqual(words[-4:], ["--done", "done", "--headline", "--headline-variants"])
+        words = command.build(one, settings, 1.0, command.How(Path("done"), quick=True))
+        self.assertEqual(words[-len(command.OF_CHOICES) :], command.OF_CHOICES)
+
     def test_ranks_on_the_host_are_as_many_as_compute_at_once(self):
         settings = command.Settings("host", 1, False, (), Path("records.jsonl"))
         with tempfile.TemporaryDirectory() as folder:

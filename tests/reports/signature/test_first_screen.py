@@ -264,7 +264,11 @@ class LeftOut(workplace.Scratch):
     def test_cases_of_a_program_whose_headline_cases_alone_were_started_were_not_reached(self) -> None:
         for words, expected in (
             (["--done", "f", "--headline"], ["9 cases not reached before the run ended"]),
-            (["--done", "f", "--headline", "--headline-variants"], []),
+            (
+                ["--done", "f", "--headline", "--headline-variants"],
+                ["9 cases not reached before the run ended"],
+            ),
+            (["--done", "f", "--headline", "--min-samples", "6", "--headline-variants"], []),
             (["--headline"], []),
         ):
             one = synthetic.launch()
