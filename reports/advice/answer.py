@@ -8,6 +8,7 @@ from typing import NamedTuple, Sequence
 from reports.advice.ask import PROGRAM, SERIAL, Adviser, NoAnswer, Predicted, Sides, Work, measured_with
 from reports.advice.early import early
 from reports.advice.measured import half_interval, prefer_measured
+from reports.predict.skill import sentence
 from reports.records.jsonl import Json
 from reports.records.quantity import human, percent
 from reports.signature.chunks import PROGRAM as CHUNKED, text_of, ways_of
@@ -26,16 +27,9 @@ class Question(NamedTuple):
 
 def _score(adviser: Adviser) -> str:
     row = adviser.checked.get(PROGRAM)
-    if not (row and row["choices"]):
-        return (
-            "none, so it is not known how often this advice is right here: the run compared no schedules of "
-            "%s with its model" % PROGRAM
-        )
-    return "named a fastest schedule in %d of %d unseen cases of %s (%s)" % (
-        row["right"],
-        row["choices"],
-        PROGRAM,
-        percent(row["right"] / row["choices"]),
+    return (sentence(row) if row else "") or (
+        "none, so it is not known how often this advice is right here: the run compared no schedules of %s "
+        "with its model" % PROGRAM
     )
 
 

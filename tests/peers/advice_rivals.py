@@ -5,15 +5,17 @@ whose times it knows only which schedules are possible, and names one of them, o
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import math
+from pathlib import Path
 from typing import Callable, NamedTuple, Optional, Sequence
 
-from advice_scenarios import Key, Scenario, Times
+from advice_scenarios import HOME, SUMS, Key, Scenario, Times, Work
 
-from reports.advice.library import Adviser
-from reports.advice.machine import machine_of
-from reports.records.jsonl import Json
+from reports.advice.ask import Adviser, NoAnswer
+from reports.advice.ask import Work as Asked
+from reports.advice.grid import Grid, table, values_of
 
 Rival = Callable[[Scenario], Optional[str]]
 SERIAL = "serial"
@@ -72,21 +74,80 @@ def fitted_rule(scenarios: Sequence[Scenario]) -> Rule:
     return min(itertools.starmap(Rule, grid), key=lost)
 
 
-def adviser(signature: Json, blocks: Optional[int]) -> Rival:
-    """./gpusig advise. To it an uneven all-to-all is an even one: it does not know the sizes."""
-    library = {
-        method: Adviser(machine_of(signature, blocks if method == "kernel" else None))
-        for method in ("engine", "kernel")
-    }
+def _asked(work: Work) -> list[Asked]:
+    return [
+        Asked(op, kind, work.devices)
+        for ops in (work.gathers, SUMS)
+        for op in ops
+        for kind in work.types_of(ops)
+    ]
+
+
+def advised(adviser: Adviser, work: Work) -> Rival:
+    """./gpusig advise, all shapes of an operation at once."""
+    known = {}
+    for asked in _asked(work):
+        shapes = list(dict.fromkeys(tuple(work.shape(asked.op, d)) for d in range(len(work.shapes))))
+        known[asked.op, asked.type] = adviser.times(shapes, asked)
 
     def pick(s: Scenario) -> Optional[str]:
-        key = s.key
-        op = key.op[: -len("-uneven")] if key.op.endswith("-uneven") else key.op
-        try:
-            advice = library[key.copy_method].ask(*key.shape, s.devices, op, key.type, key.copy_method)
-        except ValueError:
+        times = known.get((s.key.op, s.key.type), {}).get(tuple(s.key.shape), {})
+        own = {name: t for (name, method), t in times.items() if method == s.key.copy_method}
+        return min(own, key=lambda name: own[name], default=None)
+
+    return pick
+
+
+class _Way(ctypes.Structure):
+    _fields_ = [("schedule", ctypes.c_char_p), ("copy_method", ctypes.c_char_p)]
+
+
+class _Table:
+    """A table as advise/advise.h reads it."""
+
+    def __init__(self, path: Path) -> None:
+        self._lib = ctypes.CDLL(str(HOME / "bin" / "libgpusig_advise.so"))
+        self._lib.advise_ways.restype = ctypes.POINTER(_Way)
+        self._table = ctypes.c_void_p()
+        if self._lib.advise_read(str(path).encode(), ctypes.byref(self._table)) != 0:
+            raise ValueError(path)
+
+    def fastest(self, key: Key, devices: int) -> Optional[str]:
+        grid, count = ctypes.c_void_p(), ctypes.c_uint()
+        names = key.op.encode(), key.type.encode(), devices
+        if self._lib.advise_find(self._table, *names, ctypes.byref(grid)) != 0:
             return None
-        return next((c["schedule"] for c in advice["candidates"] if c["schedule"] in s.times), None)
+        ways = self._lib.advise_ways(grid, ctypes.byref(count))
+        seconds = (ctypes.c_double * count.value)()
+        if self._lib.advise_seconds(grid, *map(ctypes.c_double, key.shape), seconds) != 0:
+            return None
+        own = {
+            ways[i].schedule.decode(): seconds[i]
+            for i in range(count.value)
+            if ways[i].copy_method.decode() == key.copy_method and not math.isnan(seconds[i])
+        }
+        return min(own, key=lambda name: own[name], default=None)
+
+
+def tabled(adviser: Adviser, work: Work, folder: Path) -> Rival:
+    """A table for each layer, whose N and K are known: two points an octave of M."""
+    folder.mkdir(exist_ok=True)
+    m = values_of("%d:%d" % (min(s.m for s in work.shapes) // 2, max(s.m for s in work.shapes) * 2))
+    tables: dict[tuple[int, int, str, str], _Table] = {}
+
+    def made(key: Key) -> _Table:
+        _, n, k = key.shape
+        path = folder / f"{n}-{k}-{key.op}-{key.type}.advice"
+        if not path.exists():
+            asked = Asked(key.op, key.type, work.devices)
+            path.write_text(table(adviser, Grid(m, (n,), (k,)), [asked], "", []), encoding="utf-8")
+        return tables.setdefault((n, k, key.op, key.type), _Table(path))
+
+    def pick(s: Scenario) -> Optional[str]:
+        try:
+            return made(s.key).fastest(s.key, s.devices)
+        except NoAnswer:
+            return None
 
     return pick
 

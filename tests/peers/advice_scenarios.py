@@ -127,6 +127,7 @@ class Work(NamedTuple):
     shapes: list[Shape]
     devices: int
     types: tuple[str, ...]
+    gathers: tuple[str, ...] = GATHERS
 
     def shape(self, op: str, draw: int) -> Shape:
         return divided(self.shapes[draw], op, self.devices) if draw % 2 else self.shapes[draw]
@@ -146,7 +147,6 @@ class Work(NamedTuple):
 
 class Measured(NamedTuple):
     times: dict[Key, Times]
-    blocks: int | None  # of copies by kernel
     cpu_s: float
 
 
@@ -169,17 +169,16 @@ def measured(
         cpu_s = run(unfinished, "overlap/ficco", words).cpu_s or 0.0
         unfinished.rename(path)
         unfinished.parent.rmdir()
-    found, blocks = {}, None
+    found = {}
     for case in read(path).cases():
         if case.status != "ok":
             continue
         axes, facts = case.axes, case.facts
         shape = Shape(*(int(facts[side]) for side in "mnk"))
         key = Key(str(axes["op"]), str(axes["type"]), str(axes["copy-method"]), shape)
-        blocks = int(facts["copy_blocks"]) or blocks
         names = [v.name for v in case.variants]
         found[key] = {n: _time(v, exact) for n, v in valid_schedules(case, names).items()}
-    return Measured(found, blocks, cpu_s)
+    return Measured(found, cpu_s)
 
 
 def scenarios_of(name: str, work: Work, times: dict[Key, Times], schedules: list[str]) -> list[Scenario]:

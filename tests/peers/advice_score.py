@@ -10,14 +10,14 @@
 the fitted model. The truth is what overlap/ficco takes on the machine itself, without jitter. With --device
 the truth is measured, --each seconds a scenario, and the signature is that of an earlier run.
 
-Rivals: ./gpusig advise; FiCCO's static rule; every constant choice; overlap/ficco on the fitted model; and,
-as an upper bound, on the true model, which knows all but the uneven router's sizes: these are drawn anew for
-predictions. A scenario is a shape, a type, an operation, and a copy method; a rival names a schedule. Those
-of one drawn shape whose times are equal count once. GEMMs that the signature has, and scenarios in which any
-choice is good, are left out. Good: a fastest one, or at most 2 % slower. Skill: share of good ones - that of
-the best constant choice of each machine, which is known only afterwards; interval by bootstrap over drawn
-shapes, p by McNemar's exact test over scenarios. Printed as Markdown. --keep has all records and signatures,
-and what is there is not run again. Draw new seeds after every change of a predictor.
+Rivals: ./gpusig advise; a table that it makes for each layer, as a runtime reads it; FiCCO's static rule;
+every constant choice; and, as an upper bound, overlap/ficco on the true model, which knows all but the uneven
+router's sizes: these are drawn anew for predictions. A scenario is a shape, a type, an operation, and a copy
+method; a rival names a schedule. Those of one drawn shape whose times are equal count once. Scenarios in
+which any choice is good are left out. Good: a fastest one, or at most 2 % slower. Skill: share of good ones -
+that of the best constant choice of each machine, which is known only afterwards; interval by bootstrap over
+drawn shapes, p by McNemar's exact test over scenarios. Printed as Markdown. --keep has all records and
+signatures, and what is there is not run again. Draw new seeds after every change of a predictor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 from typing import Iterable, NamedTuple
 
-from advice_rivals import FINER, SCHEDULES, Rule, adviser, always, fitted_rule, simulated
+from advice_rivals import FINER, SCHEDULES, Rule, advised, always, fitted_rule, simulated, tabled
 from advice_scenarios import (
     GATHERS,
     GPU,
@@ -48,16 +48,15 @@ from advice_scenarios import (
 )
 from drawn_machine import form_of, model
 
-from reports.advice.machine import machine_of
-from reports.judge.advise import read_signature
+from reports.advice.ask import Adviser, read_signature
 from reports.predict.skill import Pair, difference, wilson
 
 # By --fit-rule with machines 900 to 907, six shapes each.
 RULE = Rule(0.0625, 100.0, 1e7, 300.0, 2e8)
-ADVISE, STATIC, FITTED, TRUE = "advise", "FiCCO's rule", "fitted model", "true model"
+ADVISE, TABLE, STATIC, TRUE = "advise", "table", "FiCCO's rule", "true model"
 CURVES = ("micro/*", "gemm/*", "collectives/*")  # no predictor sees overlap/*
 NO_NOISE = "?jitter_sigma=0,block_jitter_sigma=0,open_sigma=0,outlier_probability=0"
-RIVALS = (ADVISE, STATIC, FITTED, TRUE)
+RIVALS = (ADVISE, TABLE, STATIC, TRUE)
 OPS = (*GATHERS, *SUMS)
 
 
@@ -139,8 +138,7 @@ class Machine(NamedTuple):
     name: str
     form: str
     scenarios: list[Scenario]
-    seen: int  # left out, as those of which any choice is good are
-    undecided: int
+    undecided: int  # left out, because any choice is good
     unanswered: dict[str, int]  # by rival; serial is taken there
     errors: dict[tuple[str, str], list[float]]  # op, part -> time on the fitted model / on the machine
 
@@ -179,48 +177,45 @@ def ratios(truth: dict[Key, Times], told: dict[Key, Times]) -> dict[tuple[str, s
     return found
 
 
-def times_of(place: Place, what: str, device: str, work: Work) -> tuple[dict[Key, Times], int | None]:
-    """Times on the place itself or on a model, and the blocks of copies by kernel."""
+def times_of(place: Place, what: str, device: str, work: Work) -> dict[Key, Times]:
+    """Times on the place itself or on a model."""
     truth = what == "truth"
     each_s, seed = (place.each_s, place.seed) if truth else (None, place.seed + 1)
-    # Measured times of the same work are never equal.
-    gathers = GATHERS if place.each_s is None else tuple(op for op in GATHERS if op != "a2a-gemm")
     both = [
         measured(place.file(f"{what}-{name}.jsonl"), device, work, ops, seed, each_s)
-        for name, ops in (("gathers", gathers), ("sums", SUMS))
+        for name, ops in (("gathers", work.gathers), ("sums", SUMS))
     ]
     times = {**both[0].times, **both[1].times}
     cpu_s = sum(m.cpu_s for m in both)
     if cpu_s:
         each = cpu_s / max(1, len(times))
         print(f"{place.name}, {what}: {cpu_s:.1f} s of CPU, {each:.3f} s a scenario", file=sys.stderr)
-    return times, next((m.blocks for m in both if m.blocks), None)
+    return times
 
 
 def scored(place: Place, work: Work) -> Machine:
-    truth, blocks = times_of(place, "truth", place.device, work)
+    truth = times_of(place, "truth", place.device, work)
     fitted = fitted_model(place)
-    signature = read_signature(place.signature)
-    told, _ = times_of(place, "fitted", f"sim:{fitted}{NO_NOISE}:0-{work.devices - 1}", work)
-    rivals = {ADVISE: adviser(signature, blocks), STATIC: RULE.pick, FITTED: simulated(told)}
+    told = times_of(place, "fitted", f"sim:{fitted}{NO_NOISE}:0-{work.devices - 1}", work)
+    folder = place.file("tables")
+    folder.mkdir(exist_ok=True)
+    ask = Adviser(read_signature(place.signature), place.signature, HOME / "bin", folder)
+    rivals = {ADVISE: advised(ask, work), TABLE: tabled(ask, work, folder), STATIC: RULE.pick}
     rivals.update((constant(s), always(s)) for s in SCHEDULES)
     if place.each_s is None:
         file = place.file("router.jsonl")  # nothing else makes a difference
         uneven = measured(file, place.device, work, ("a2a-gemm-uneven",), place.seed + 1, None)
         rivals[TRUE] = simulated({**truth, **uneven.times})
-    lines = (line.split() for line in machine_of(signature).lines)
-    gemms = {(w[1], *map(float, w[2:5])) for w in lines if w[0] == "gemm"}
     everything = scenarios_of(place.name, work, truth, SCHEDULES)
-    unseen = [s for s in everything if (s.key.type, *map(float, s.key.shape)) not in gemms]
-    decided = [s for s in unseen if s.decided]
+    decided = [s for s in everything if s.decided]
     unanswered = dict.fromkeys(rivals, 0)
     for s in decided:
         for name, pick in rivals.items():
             found = pick(s)
             unanswered[name] += found is None
-            s.picks[name] = found or SCHEDULES[0]
-    seen, same = len(everything) - len(unseen), len(unseen) - len(decided)
-    return Machine(place.name, place.form, decided, seen, same, unanswered, ratios(truth, told))
+            s.picks[name] = found if found in s.times else SCHEDULES[0]
+    same = len(everything) - len(decided)
+    return Machine(place.name, place.form, decided, same, unanswered, ratios(truth, told))
 
 
 def drawn_place(seed: int, keep: Path) -> tuple[Place, int]:
@@ -288,13 +283,13 @@ def ranking(scenarios: list[Scenario], names: list[str], constants: dict[str, st
 
 
 def by_machine(machines: list[Machine], names: list[str], constants: dict[str, str]) -> list[str]:
-    head = ["machine", "devices, links; engines; cache", "scenarios", "left out: seen, undecided"]
+    head = ["machine", "devices, links; engines; cache", "scenarios", "left out: undecided"]
     rows = [
         [
             m.name,
             m.form,
             str(len(m.scenarios)),
-            f"{m.seen}, {m.undecided}",
+            str(m.undecided),
             f"{constants[m.name][len('always ') :]}: {share(m.scenarios, constants[m.name])}",
             *(share(m.scenarios, name) for name in names),
         ]
@@ -334,7 +329,7 @@ def errors(machines: list[Machine]) -> list[str]:
             for part in ("gemm", "communication", "schedules"):
                 found = m.errors.get((op, part), [])
                 cells.append(off(found))
-            rows.append([m.name, op, *cells, share([s for s in m.scenarios if s.key.op == op], FITTED)])
+            rows.append([m.name, op, *cells, share([s for s in m.scenarios if s.key.op == op], ADVISE)])
     return table(["machine", "op", "GEMM", "communication", "schedules", "good"], rows)
 
 
@@ -380,11 +375,12 @@ def main() -> None:
         if not o.signature:
             sys.exit("advice_score: --device needs --signature")
         devices = len(read_signature(o.signature)["devices"])
-        work = Work(drawn(o.shapes, o.seed, HOST), devices, ("f32",))
+        gathers = tuple(op for op in GATHERS if op != "a2a-gemm")  # measured times are never equal
+        work = Work(drawn(o.shapes, o.seed, HOST), devices, ("f32",), gathers)
         stem = keep / f"device-{o.seed}"
         machines.append((Place(o.device, "", o.device, o.each, None, o.signature, stem, o.seed), work))
     if o.fit_rule:
-        truths = [(p.name, w, times_of(p, "truth", p.device, w)[0]) for p, w in machines]
+        truths = [(p.name, w, times_of(p, "truth", p.device, w)) for p, w in machines]
         print(fitted_rule([s for truth in truths for s in scenarios_of(*truth, SCHEDULES) if s.decided]))
         return
     print("\n".join(document([scored(place, work) for place, work in machines])))
