@@ -247,7 +247,7 @@ def _is_row(row: object) -> bool:
     needed += ["mean_loss", "constant_right"] * bool(row.get("choices"))
     if not (isinstance(row.get("constant"), str) and all(is_number(row.get(name)) for name in needed)):
         return False
-    # What follows is not in version 1.0.
+    # Keys that version 1.0 does not have.
     later = [row.get(name) for name in ("undecided", "between", "mean_loss_when_wrong")]
     if not all(value is None or is_number(value) for value in later):
         return False
