@@ -91,7 +91,8 @@ def _answer(given: argparse.Namespace, place: Place, name: str) -> Json:
 
 
 def _compiled(given: argparse.Namespace, place: Place) -> str:
-    works = [Work(op, kind, given.devices) for op in given.op.split(",") for kind in given.kind.split(",")]
+    ops, kinds = (dict.fromkeys(text.split(",")) for text in (given.op, given.kind))
+    works = [Work(op, kind, given.devices) for op in ops for kind in kinds]
 
     def ask(adviser: Adviser) -> str:
         asked = grid.Grid(given.m, given.n, given.k)
