@@ -66,13 +66,13 @@ static bool take_line(struct reader *r, int *status_p)
 	return true;
 }
 
-/* The next line that is no comment; `wanted` says what should be there. */
-static int next_line(struct reader *r, const char *wanted)
+/* The next line that is no comment. There is one until `end` was taken. */
+static int next_line(struct reader *r)
 {
 	int status = 0;
 	do {
 		if (!take_line(r, &status))
-			return status ? status : refuse_line(r, "%s should follow", wanted);
+			return status ? status : refuse_line(r, "nothing follows");
 		r->rest += strspn(r->rest, " \t\r");
 	} while (*r->rest == '#' || *r->rest == '\0');
 	return 0;
@@ -105,7 +105,7 @@ static int word_for(struct reader *r, const char *wanted, const char **word_p)
 /* A line that begins with this word. */
 static int line_of(struct reader *r, const char *keyword)
 {
-	int status = next_line(r, keyword);
+	int status = next_line(r);
 	if (status)
 		return status;
 	const char *word = next_word(r);
@@ -118,9 +118,8 @@ static int line_of(struct reader *r, const char *keyword)
 static int number_of(const struct reader *r, const char *word, double least, double *number_p)
 {
 	char *end;
-	double number =
-		word[strspn(word, "0123456789.eE+-")] ? NAN : strtod_l(word, &end, r->plain);
-	if (!isfinite(number) || end == word || *end)
+	const double number = strtod_l(word, &end, r->plain);
+	if (end == word || *end || word[strspn(word, "0123456789.eE+-")] || !isfinite(number))
 		return refuse_line(r, "'%s' is not a number", word);
 	if (number < least)
 		return refuse_line(r, "%s is too small", word);
@@ -230,7 +229,7 @@ static int read_side(struct reader *r, const char *name, struct advise_side *s)
 static int read_point(struct reader *r, const struct advise_grid *g, uint32_t point,
 		      uint32_t points)
 {
-	int status = next_line(r, "a point of the grid");
+	int status = next_line(r);
 	for (unsigned way = 0; status == 0 && way < g->ways; way++) {
 		const char *word;
 		double seconds = NAN;
@@ -307,7 +306,7 @@ static int read_lines(struct reader *r)
 		int (*read)(struct reader *r);
 	} kinds[] = {{"error", read_error}, {"chunk", read_chunk}, {"grid", read_grid}};
 	for (;;) {
-		int status = next_line(r, "end");
+		int status = next_line(r);
 		if (status)
 			return status;
 		const char *word = next_word(r);
@@ -366,11 +365,13 @@ static int read_text(const char *text, size_t bytes, struct advise_table **table
 	int status = t && plain ? 0 : err_note(-ENOMEM, "no memory for the table");
 	if (status == 0) {
 		double *spare = (double *)(t + 1);
-		struct reader r = {.next = memcpy(spare + slots, text, bytes),
+		char *copy = memcpy(spare + slots, text, bytes);
+		struct reader r = {.next = copy,
+				   .end = copy + bytes,
+				   .rest = copy,
 				   .table = t,
 				   .spare = spare,
 				   .plain = plain};
-		r.end = r.next + bytes;
 		memset(t, 0, sizeof(*t));
 		t->error = NAN;
 		TRY(status, check_ends(&r));
@@ -385,8 +386,7 @@ static int read_text(const char *text, size_t bytes, struct advise_table **table
 	return status;
 }
 
-/* All of a file, for free(). */
-static int read_file(int fd, char **text_p, size_t *bytes_p)
+static int check_file(int fd, size_t *bytes_p)
 {
 	struct stat about;
 	if (fstat(fd, &about))
@@ -396,39 +396,42 @@ static int read_file(int fd, char **text_p, size_t *bytes_p)
 	if (about.st_size > ADVISE_BYTES)
 		return err_note(-EFBIG, "%lld bytes; a table has at most %d",
 				(long long)about.st_size, ADVISE_BYTES);
-	const size_t size = (size_t)about.st_size;
-	char *text = malloc(size + 1);
+	*bytes_p = (size_t)about.st_size;
+	return 0;
+}
+
+/* Fewer bytes than asked for where the file has become shorter. */
+static int read_bytes(int fd, char *text, size_t *bytes_p)
+{
 	size_t used = 0;
-	ssize_t got = text ? 1 : -1;
-	while (got > 0 && used < size) {
-		got = read(fd, text + used, size - used);
+	while (used < *bytes_p) {
+		const ssize_t got = read(fd, text + used, *bytes_p - used);
+		if (got < 0 && errno != EINTR)
+			return err_note(-errno, "%s", strerror(errno));
+		if (got == 0)
+			break;
 		used += got > 0 ? (size_t)got : 0;
-		if (got < 0 && errno == EINTR)
-			got = 1;
 	}
-	if (got < 0) {
-		const int error = text ? errno : ENOMEM;
-		free(text);
-		return err_note(-error, "%s", strerror(error));
-	}
-	*text_p = text;
 	*bytes_p = used;
 	return 0;
 }
 
 int advise_read(const char *path, struct advise_table **table_p)
 {
-	char *text = NULL;
 	size_t bytes = 0;
+	char *text = NULL;
 	/* A FIFO without a writer would block. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_note(-errno, "%s", strerror(errno));
-	int status = read_file(fd, &text, &bytes);
+	int status = check_file(fd, &bytes);
+	if (status == 0 && !(text = malloc(bytes + 1)))
+		status = err_note(-ENOMEM, "no memory for %zu bytes", bytes);
+	if (text) {
+		TRY(status, read_bytes(fd, text, &bytes));
+		TRY(status, read_text(text, bytes, table_p));
+	}
 	close(fd);
-	if (status)
-		return status;
-	status = read_text(text, bytes, table_p);
 	free(text);
 	return status;
 }

@@ -334,6 +334,5 @@ int main(void)
 	test(decided_choices);
 	test(sides_outside);
 	test(many_threads_ask);
-	close_file();
 	return test_done();
 }

@@ -8,23 +8,19 @@
 #include "advise/advise.h"
 #include "tests/unit/test.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
-/* A file that is written again and again. */
-static char advise_path[] = "/tmp/gpusig-advice-XXXXXX";
+/* A file in memory that is written again and again. */
+static char advise_path[32];
 static int advise_fd = -1;
 
 static inline void open_file(void)
 {
-	advise_fd = mkstemp(advise_path);
+	advise_fd = memfd_create("advice", MFD_CLOEXEC);
 	if (advise_fd < 0)
 		abort();
-}
-
-static inline void close_file(void)
-{
-	close(advise_fd);
-	unlink(advise_path);
+	snprintf(advise_path, sizeof(advise_path), "/proc/self/fd/%d", advise_fd);
 }
 
 static inline int read_bytes(const char *bytes, size_t count, struct advise_table **table_p)

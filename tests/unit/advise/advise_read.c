@@ -339,6 +339,5 @@ int main(void)
 	test(endless_lines);
 	test(no_such_file);
 	test(a_decimal_comma_changes_nothing);
-	close_file();
 	return test_done();
 }
