@@ -24,7 +24,7 @@ class Place:
     check_only: bool = False
 
     def programs(self) -> Path:
-        return Path(os.environ.get("GPUSIG_BIN") or self.bin_dir or building.link())
+        return Path(os.environ.get("GPUSIG_BIN") or self.bin_dir or building.link()).absolute()
 
     def sources(self) -> Path | None:
         """The folder that the programs were built from; None where GPUSIG_BIN names others."""
