@@ -9,7 +9,7 @@ import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
-from reports.advice.ask import PROGRAM, Adviser, AdviseError, NoAnswer, Sides, Times, Work, measured_with
+from reports.advice.ask import PROGRAM, Adviser, AdviseError, Sides, Times, Work, measured_with
 from reports.records.jsonl import clean, whole_in
 from reports.signature.chunks import CHUNKS, ways_of
 
@@ -18,6 +18,7 @@ MOST_VALUES, MOST_WAYS = 256, 64  # of a side, and of a grid, that advise/advise
 _MOST_POINTS = 20000  # of a grid
 _MOST_SIDE = (1 << 32) - 1
 _LUMP = 64  # shapes in a process
+_CHECKED = 3  # of the shapes of a grid, for what would be made up
 _WIDTH = 100
 
 
@@ -63,7 +64,9 @@ def check(grid: Grid) -> None:
         raise AdviseError("a grid of %d shapes: at most %d, and %d values of a side" % limits)
 
 
-def _times(adviser: Adviser, points: Sequence[Sides], work: Work) -> dict[Sides, Times]:
+def times_at(adviser: Adviser, grid: Grid, work: Work) -> dict[Sides, Times]:
+    """The times at all points, as many processes at once as there are cores."""
+    points = grid.points()
     lumps = [points[i : i + _LUMP] for i in range(0, len(points), _LUMP)]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         parts = pool.map(lambda lump: adviser.times(lump, work), lumps)
@@ -99,20 +102,22 @@ def _head(adviser: Adviser, command: str, notes: Sequence[str]) -> Iterator[str]
             yield "chunk %s %s %d %.6g %.6g" % (way["direction"], *values)
 
 
+def text(
+    adviser: Adviser,
+    grid: Grid,
+    times: Mapping[Work, Mapping[Sides, Times]],
+    command: str,
+    notes: Sequence[str],
+) -> str:
+    lines = [line for work, own in times.items() for line in _lines(grid, work, own)]
+    return "\n".join([*_head(adviser, command, notes), *lines, "end"]) + "\n"
+
+
 def table(adviser: Adviser, grid: Grid, works: Sequence[Work], command: str, notes: Sequence[str]) -> str:
-    """NoAnswer where the model answers nothing of an operation, or what it would answer would be made up."""
-    lines = []
-    points = grid.points()
-    few = points[:: max(1, len(points) // 3)]
-    for work in works:
-        times = _times(adviser, points, work)
-        possible = [sides for sides in few if times.get(sides)]
-        if not any(times.values()):
-            adviser.predict(points[:1], work)  # raises with the reason
-            raise NoAnswer("no shape is possible")
-        if possible:
-            adviser.predict(possible, work)  # refused where it would be made up
-        lines += _lines(grid, work, times)
-    more = [measured_with(adviser, work.devices) for work in works[:1]]
-    head = _head(adviser, command, [*notes, *(text for text in more if text)])
-    return "\n".join([*head, *lines, "end"]) + "\n"
+    """NoAnswer where no shape of an operation is possible, or its times would be made up."""
+    times = {work: times_at(adviser, grid, work) for work in works}
+    for work, own in times.items():
+        possible = [sides for sides in grid.points() if own.get(sides)]
+        adviser.predict((possible or grid.points())[:: max(1, len(possible) // _CHECKED)], work)
+    devices = max(work.devices for work in works)
+    return text(adviser, grid, times, command, [*notes, *filter(None, [measured_with(adviser, devices)])])

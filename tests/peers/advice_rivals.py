@@ -13,9 +13,9 @@ from typing import Callable, NamedTuple, Optional, Sequence
 
 from advice_scenarios import HOME, SUMS, Key, Scenario, Times, Work
 
-from reports.advice.ask import Adviser, NoAnswer
+from reports.advice.ask import Adviser
 from reports.advice.ask import Work as Asked
-from reports.advice.grid import Grid, table, values_of
+from reports.advice.grid import Grid, text, times_at, values_of
 
 Rival = Callable[[Scenario], Optional[str]]
 SERIAL = "serial"
@@ -140,16 +140,12 @@ def tabled(adviser: Adviser, work: Work, folder: Path) -> Rival:
         path = folder / f"{n}-{k}-{key.op}-{key.type}.advice"
         if not path.exists():
             asked = Asked(key.op, key.type, work.devices)
-            path.write_text(table(adviser, Grid(m, (n,), (k,)), [asked], "", []), encoding="utf-8")
+            grid = Grid(m, (n,), (k,))
+            times = {asked: times_at(adviser, grid, asked)}
+            path.write_text(text(adviser, grid, times, "", []), encoding="utf-8")
         return tables.setdefault((n, k, key.op, key.type), _Table(path))
 
-    def pick(s: Scenario) -> Optional[str]:
-        try:
-            return made(s.key).fastest(s.key, s.devices)
-        except NoAnswer:
-            return None
-
-    return pick
+    return lambda s: made(s.key).fastest(s.key, s.devices)
 
 
 def simulated(times: dict[Key, Times]) -> Rival:
