@@ -5,6 +5,7 @@
  * operands are rounded to the bits that a unit multiplies.
  */
 #include "device/sim/machine/narrow.h"
+#include "lib/bf16.h"
 #include "lib/minifloat.h"
 
 #include <float.h>
@@ -32,30 +33,19 @@ static uint32_t bits_of(float x)
 	return bits;
 }
 
-static float float_of(uint32_t bits)
-{
-	float x;
-	memcpy(&x, &bits, sizeof(x));
-	return x;
-}
-
 /* ------------------------------------------------------------------ elements in a row */
 
-/* The types of C have quick ways, with the results of lib/minifloat.h. bf16 is the upper half of a
- * float. */
+/* The types of C have quick ways, with the results of lib/minifloat.h. */
 static void decode_bf16(const uint16_t *from, uint32_t count, float *to)
 {
 	for (uint32_t i = 0; i < count; i++)
-		to[i] = float_of((uint32_t)from[i] << 16);
+		to[i] = bf16_decode(from[i]);
 }
 
 static void encode_bf16(const float *from, uint32_t count, uint16_t *to)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t bits = bits_of(from[i]);
-		const uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
-		to[i] = (uint16_t)((isnan(from[i]) ? bits | 0x400000 : rounded) >> 16);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = bf16_encode(from[i]);
 }
 
 /* Numbers that are normal in f16, and not of its largest exponent, are rounded here. */
