@@ -26,6 +26,8 @@
  * reduce_add       (float *dst, const float *src, u64 bytes, u32 reps)
  *     dst[i] += src[i]; `bytes` is the size of ONE array: two are read, one is written. Every rep
  *     adds again.
+ * reduce_add_bf16  (void *dst, const void *src, u64 bytes, u32 reps)
+ *     The same of bf16, whose sums are rounded to nearest, ties to even, as C of a GEMM is.
  * chase            (const u64 *ring, u64 bytes, u64 steps, u64 *out)
  *     One thread of block 0 loads the address stored at `ring`, then the one stored there, and so
  *     on, `steps` times; each load waits for the one before. *out is the address it ends at. The
@@ -112,6 +114,7 @@
 	KERNEL(triad_once_nt, STREAMING,                                                           \
 	       (WRITES(float), READS(float), READS(float), BYTES, VALUE(float)))                   \
 	KERNEL(reduce_add, PLAIN, (ADDS_TO(float), READS(float), BYTES, REPS))                     \
+	KERNEL(reduce_add_bf16, PLAIN, (ADDS_TO(void), READS(void), BYTES, REPS))                  \
 	KERNEL(chase, PLAIN, (WALKS(uint64_t), BYTES, VALUE(uint64_t), RESULT(uint64_t)))          \
 	KERNEL(fma_f32, PLAIN, (RESULT_PER_BLOCK(float), FMAS(float)))                             \
 	KERNEL(fma_f64, PLAIN, (RESULT_PER_BLOCK(double), FMAS(double)))                           \

@@ -82,7 +82,7 @@ static uint32_t copy_blocks(const struct bench_case *c)
 static int admit(const struct bench_case *c)
 {
 	uint32_t ranks = rank_count(c);
-	unsigned type = axis_index(c, "type");
+	const enum dev_type type = (enum dev_type)axis_index(c, "type");
 	const enum ficco_op op = (enum ficco_op)axis_index(c, "op");
 	if (ranks < 2 || ranks > OPERANDS_MAX_RANKS)
 		return err_note(-EINVAL, "%u peers: must be within 2..%u", ranks,
@@ -97,9 +97,10 @@ static int admit(const struct bench_case *c)
 		return err_note(-ENOTSUP, "this device has no copy engine");
 	if (axis_index(c, "copy-method") == ENGINE && axis_u64(c, "blocks") > 0)
 		return err_note(-EINVAL, "--blocks needs --copy-method kernel");
-	if (ficco_sums(op) && type != DEV_F32 && type != DEV_TF32)
+	if (ficco_sums(op) && !flow_adding_kernel(type))
 		return err_note(-ENOTSUP,
-				"%s of %s is not supported: the reduction kernel adds f32",
+				"%s of %s is not supported: kernels add partial sums in f32 and "
+				"bf16",
 				ficco_ops[op], dev_type_names[type]);
 	if (op == FICCO_GEMM_AR && c->devices->count < 2)
 		return err_note(-ENOTSUP, "gemm-ar needs several devices: peers in host memory add "

@@ -2,6 +2,7 @@
 #include "device/host/host_kernels.h"
 #include "device/host/host_lock.h"
 #include "device/host/host_simd.h"
+#include "lib/bf16.h"
 #include "lib/clock.h"
 
 #include <pthread.h>
@@ -135,6 +136,18 @@ static int reduce_add_run(const struct host_block *b)
 	float *dst = (float *)args[0].pointer + part.start / sizeof(float);
 	current_simd()->triad(dst, dst, (const float *)args[1].pointer + part.start / sizeof(float),
 			      part.bytes, args[3].u32, 1.0f);
+	return 0;
+}
+
+static int reduce_add_bf16_run(const struct host_block *b)
+{
+	const union kernel_arg *args = b->args;
+	const struct byte_range part = block_range(b, args[2].u64);
+	uint16_t *dst = (uint16_t *)args[0].pointer + part.start / sizeof(uint16_t);
+	const uint16_t *src = (const uint16_t *)args[1].pointer + part.start / sizeof(uint16_t);
+	for (uint32_t rep = 0; rep < args[3].u32; rep++)
+		for (uint64_t i = 0; i < part.bytes / sizeof(uint16_t); i++)
+			dst[i] = bf16_encode(bf16_decode(dst[i]) + bf16_decode(src[i]));
 	return 0;
 }
 

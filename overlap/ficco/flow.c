@@ -7,12 +7,21 @@
 
 /* ------------------------------------------------------------------ admission */
 
+static const char *const adding_kernels[DEV_TYPES] = {
+	[DEV_F32] = "reduce_add", [DEV_BF16] = "reduce_add_bf16"};
+
+const char *flow_adding_kernel(enum dev_type type)
+{
+	return adding_kernels[dev_types[type].result];
+}
+
 int flow_admit(const struct ficco_plan *p, enum dev_type type, uint32_t blocks)
 {
 	const char *name = ficco_schedules[p->schedule];
 	const uint32_t multiple = dev_types[type].multiple, n = p->problem.n;
 	bool kernels = blocks || p->reduction_count; /* a return has the parts of a transfer */
-	uint64_t each = dev_type_bytes(type);
+	uint64_t each =
+		ficco_sums(p->problem.op) ? dev_type_result_bytes(type) : dev_type_bytes(type);
 	for (uint32_t i = 0; i < p->piece_count; i++) {
 		const struct ficco_piece *g = &p->pieces[i];
 		if (g->rows % multiple || g->columns % multiple || n % multiple)
@@ -116,9 +125,10 @@ static void add_reductions(struct graph_builder *b)
 		if (!m->dev)
 			continue;
 		char *to = r->to_staging ? m->arrivals : shared_memory(b, m);
-		uint32_t node = work_graph_pass(
-			b->g, m->lane[LANE_ADD], "reduce_add", to + r->to_offset * each,
-			m->arrivals + r->from_offset * each, r->count * each, 0);
+		uint32_t node =
+			work_graph_pass(b->g, m->lane[LANE_ADD], flow_adding_kernel(b->o->type),
+					to + r->to_offset * each,
+					m->arrivals + r->from_offset * each, r->count * each, 0);
 		b->reduction_node[i] = node;
 		for (int t = 0; t < 2; t++)
 			if (r->transfer[t] != FICCO_NONE)
@@ -201,6 +211,9 @@ int library_open(struct ficco_library *l, struct bench_case *c, const struct fic
 	if (status == 0 && part_bytes(l->plan, type) % sizeof(float))
 		status = err_note(-ENOTSUP, "a group of %llu bytes is not a whole number of floats",
 				  (unsigned long long)part_bytes(l->plan, type));
+	if (status == 0 && ficco_sums(problem->op) && dev_types[type].result != DEV_F32)
+		status = err_note(-ENOTSUP, "the library's collectives add f32 here, and no %s",
+				  dev_type_names[dev_types[type].result]);
 	return TRY(status, dev_comm_find(c->devices, DEV_COMM_DEFAULT, &l->comm));
 }
 

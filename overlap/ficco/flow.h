@@ -17,6 +17,9 @@
 
 enum flow_part { FLOW_WHOLE, FLOW_GEMMS, FLOW_TRANSFERS, FLOW_CONCURRENT, FLOW_PARTS };
 
+/* The kernel that adds partial sums of a type's C; NULL where none does. */
+const char *flow_adding_kernel(enum dev_type type);
+
 /* Is this plan possible with this type, by copy engines (blocks 0) or kernels? 0, or -ENOTSUP with
  * a text: kernels take multiples of DEV_KERNEL_ALIGN bytes, f8 GEMM sides are multiples of 16. */
 int flow_admit(const struct ficco_plan *plan, enum dev_type type, uint32_t blocks);

@@ -4,6 +4,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_VALUE = 3, VALUES = 2 * MAX_VALUE + 1, POISON = 0x7f };
@@ -49,10 +50,11 @@ static char *copy_to_rank(struct bench_case *c, const struct ficco_rank *m, char
 	return copy;
 }
 
-static char *draw_integers(const struct operands *o, struct bench_case *c,
+/* Of -3..3, times `scale`. */
+static char *draw_integers(enum dev_type type, double scale, struct bench_case *c,
 			   const struct ficco_rank *m, uint64_t bytes)
 {
-	const uint64_t all = bytes / o->element_bytes,
+	const uint64_t each = dev_type_bytes(type), all = bytes / each,
 		       count = all < BENCH_GEMM_PERIOD ? all : BENCH_GEMM_PERIOD;
 	char *drawn = alloc_on_host(c, m, bytes);
 	if (!bench_has_results(c) || !drawn)
@@ -60,12 +62,23 @@ static char *draw_integers(const struct operands *o, struct bench_case *c,
 	for (uint64_t i = 0; i < count;) {
 		uint64_t random = rng_u64(&c->rng);
 		for (int byte = 0; byte < 8 && i < count; byte++, random >>= 8)
-			element_store(o->type, drawn, i++,
-				      (double)((random & 0xff) % VALUES) - MAX_VALUE);
+			element_store(type, drawn, i++,
+				      scale * ((double)((random & 0xff) % VALUES) - MAX_VALUE));
 	}
-	for (uint64_t have = count * o->element_bytes; have < bytes; have *= 2)
+	for (uint64_t have = count * each; have < bytes; have *= 2)
 		memcpy(drawn + have, drawn, have < bytes - have ? have : bytes - have);
 	return drawn;
+}
+
+/* A; of a peer in host memory, with sums, its partial sums, which are of C's type and about as
+ * large as those of the device: rounding would hide smaller ones. */
+static char *draw_source(const struct operands *o, struct bench_case *c, const struct ficco_rank *m,
+			 uint64_t bytes)
+{
+	if (m->dev || !o->sums)
+		return draw_integers(o->type, 1.0, c, m, bytes);
+	const double scale = exp2(floor(log2(2.0 * sqrt(o->plan->problem.k))));
+	return draw_integers(dev_types[o->type].result, scale, c, m, bytes);
 }
 
 /* Copies what a rank sends into slabs of columns, group after group. */
@@ -121,7 +134,7 @@ static char *alloc_filled(struct bench_case *c, const struct ficco_rank *m, uint
 static void open_device(struct operands *o, struct bench_case *c, struct ficco_rank *m,
 			const struct sizes *bytes, struct work_graph *zero)
 {
-	m->host_b = draw_integers(o, c, m, bytes->b);
+	m->host_b = draw_integers(o->type, 1.0, c, m, bytes->b);
 	m->b = copy_to_rank(c, m, m->host_b, bytes->b);
 	m->c = alloc_filled(c, m, bytes->c, o->poison, POISON);
 	m->scratch = alloc_filled(c, m, bytes->scratch, zero, 0);
@@ -174,7 +187,7 @@ int operands_open(struct operands *o, struct bench_case *c, const struct ficco_p
 			open_device(o, c, m, &bytes, zero);
 		else
 			m->received = alloc_filled(c, m, bytes.received, o->poison, POISON);
-		m->host_source[0] = draw_integers(o, c, m, bytes.source);
+		m->host_source[0] = draw_source(o, c, m, bytes.source);
 		m->source[0] = copy_to_rank(c, m, m->host_source[0], bytes.source);
 		if (!columns_cut)
 			continue;

@@ -4,12 +4,14 @@
  * and where partial sums arrive. It is filled with integers of -3..3, which every element type can
  * represent, so that sums are exact in any order; large matrices repeat, as those of
  * bench/bench_gemm.h. With one device, PINNED host memory stands for its peers: it holds what they
- * send, and receives what they get.
+ * send, and receives what they get. The partial sums that it holds are such integers times a power
+ * of two.
  *
  * The case owns everything (bench/bench_alloc.h). The check needs no second GEMM: for a vector t of
- * small integers, C t must equal A (B t), exactly; in types whose C cannot hold the sums (f16,
- * bf16, f8), up to their rounding. Only the right C passes, so a result that passes after any
- * schedule equals the one of serial, bit for bit.
+ * small integers, C t must equal A (B t), exactly. Only the right C passes, so a result that passes
+ * after any schedule equals the one of serial, bit for bit. In types whose C cannot hold the sums
+ * (f16, bf16, f8) they must be equal up to the rounding of all partial sums: a row that lacks one
+ * of 8 is found with 5 in 6, one wrong element if it is far too large, as if it was never written.
  *
  * Lanes. Each device has a lane for set-up and poison, and those of the schedules: one for GEMMs,
  * one for reductions, and one for each outgoing link; gemm-ar has a second one for each, in which

@@ -23,7 +23,8 @@ static void expect_rank(const struct operands *o, uint32_t i, double *bt)
 	bool transposed = dev_types[o->type].multiple > 1;
 	struct element_matrix b = {o->type, m->host_b, transposed ? n : k, transposed ? k : n, 0},
 			      a = {o->type, m->host_source[0], p->all_rows[i], k, 0},
-			      partials = {o->type, m->host_source[0], p->rows[0][0], n, 0};
+			      partials = {dev_types[o->type].result, m->host_source[0],
+					  p->rows[0][0], n, 0};
 	memset(bt, 0, k * sizeof(double));
 	if (m->dev)
 		element_gemv(&b, transposed, o->t, bt);
@@ -105,16 +106,28 @@ static double expected_row(const struct operands *o, const struct ficco_plan *p,
 
 /* ------------------------------------------------------------------ what C is */
 
-/* Compares a row of a chunk of C, times t, with the expected value. Where parts of K are added into
- * a narrow C, each addition rounds: random sums of -3..3 x -3..3 reach about 4 sqrt(K), and hardly
- * ever 8 times that. */
+/* The sum of the squares of all that is rounded before an element of a narrow C. A sum of k
+ * products of two of -3..3 has a mean square of 16 k. Where parts of K are added, those are the
+ * sums so far; with partial sums, each of them and every sum of 2 to G - 1. */
+static double rounded_squares(const struct operands *o, const struct ficco_plan *p,
+			      const struct ficco_chunk *chunk)
+{
+	const double sums = is_sum(o, chunk) ? (o->ranks - 1) * (o->ranks + 2) : p->k_steps - 1;
+	return 16.0 * p->problem.k * sums / 2.0;
+}
+
+/* Compares a row of a chunk of C, times t, with the expected value. Rounding takes an error e_i
+ * from element i of a narrow C, and the sum of t_i e_i from the row. The signs of t are independent
+ * of the errors, so however these depend on each other, once in 10^13 rows that sum exceeds 8 times
+ * the root of the sum of (t_i e_i)^2 (Hoeffding's inequality). Errors of one element are taken as
+ * uncorrelated, each as large as can be, which leaves room for a unit that truncates. */
 static int check_row(const struct operands *o, const struct ficco_plan *p,
 		     const struct checked_chunk *checked, uint32_t row, const char *c)
 {
 	const struct ficco_chunk *chunk = checked->chunk;
 	enum dev_type type = dev_types[o->type].result;
 	uint64_t at = (uint64_t)(chunk->at + row) * p->problem.n;
-	double sum = 0.0, rounds = 0.0, walk = 32.0 * sqrt(p->problem.k),
+	double sum = 0.0, squares = 0.0, before = rounded_squares(o, p, chunk),
 	       expected = expected_row(o, p, checked, row), values[VALUES];
 	for (uint32_t first = 0, some; first < p->problem.n; first += some) {
 		some = p->problem.n - first < VALUES ? p->problem.n - first : VALUES;
@@ -122,13 +135,14 @@ static int check_row(const struct operands *o, const struct ficco_plan *p,
 		for (uint32_t i = 0; i < some; i++) {
 			double times = o->t[first + i];
 			sum += values[i] * times;
-			rounds += fabs(times) * (fabs(values[i]) + (p->k_steps - 1) * walk);
+			squares += times * times * (values[i] * values[i] + before);
 		}
 	}
-	/* A wider C holds the sums exactly. The comparison is false for NaN. */
+	/* A wider C holds the sums exactly. */
 	bool narrow = dev_types[type].bytes == 2;
-	double limit = narrow ? ldexp(rounds, -dev_types[type].mantissa_bits - 1) : 0.0;
-	if (fabs(sum - expected) <= limit)
+	double limit =
+		narrow ? ldexp(8.0 * sqrt(squares), -dev_types[type].mantissa_bits - 1) : 0.0;
+	if (isfinite(sum) && fabs(sum - expected) <= limit)
 		return 0;
 	return bench_wrong("row %u of C on device %u gives %.17g, expected %.17g", chunk->at + row,
 			   chunk->device, sum, expected);

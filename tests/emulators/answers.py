@@ -122,6 +122,22 @@ def check_reduce_add(code, name: str) -> None:
     expect(a, wanted)
 
 
+@answer("reduce_add_bf16")
+def check_reduce_add_bf16(code, name: str) -> None:
+    """Integers around 256, from where on bf16 has the even ones alone."""
+
+    def rounded(sums):
+        return np.where(sums < 256, sums, 2 * np.rint(sums / 2)).astype(F32)
+
+    def codes(numbers):
+        return array(numbers.view(U32) >> 16, np.uint16)
+
+    a, b = rounded(integers(BYTES // 2, F32) + 253), integers(BYTES // 2, F32, 2)
+    to = codes(a)
+    code.launch(name, GRID, THREADS, to, codes(b), U64(BYTES), U32(2))
+    expect(to, codes(rounded(rounded(a + b) + b)))
+
+
 @answer("chase")
 def check_chase(code, name: str) -> None:
     ring, out = array(np.zeros(64), U64), array([0], U64)

@@ -90,6 +90,22 @@ all_right() {
 	[[ $stderr == *"gemm-ar needs several devices"* ]]
 }
 
+@test "sums of bf16 and f8 are added in bf16, on devices and with peers; what no kernel adds is said" {
+	model 'flops_bf16 = 1e12' 'flops_f8 = 1e12' 'flops_f16 = 1e12'
+	for devices in "" :0-7; do
+		measure "$machine$devices" --op gemm-rs --type bf16,f8 --shape 256x64x512 --copy-method engine,kernel "${ONE[@]}"
+		[ "$status" = 0 ]
+		all_right 4
+	done
+	measure "$machine:0-3" --op gemm-ar --type bf16,f8 --shape 256x64x512 --copy-method engine,kernel "${ONE[@]}"
+	[ "$status" = 0 ]
+	all_right 4
+	json '{v["model"]["bytes"] for r in cases for v in r["variants"][:1]} == {2 * 4 * 3 / 4 * 256 * 64 * 2}' <<<"$output"
+	measure "$machine:0-3" --op gemm-rs --type f16 --shape 256x64x512 --copy-method engine
+	[ "$status" = 77 ]
+	[[ $stderr == *"gemm-rs of f16 is not supported: kernels add partial sums in f32 and bf16"* ]]
+}
+
 @test "one device has its peers in pinned host memory and says so" {
 	measure sim:quiet --op $ALL --shape 96x64x64 --copy-method engine --peers 3
 	[ "$status" = 0 ]

@@ -34,6 +34,7 @@ static const struct {
 	{"gpusig_triad_once", 20},
 	{"gpusig_triad_once_nt", 20},
 	{"gpusig_reduce_add", 62},
+	{"gpusig_reduce_add_bf16", 62},
 	{"gpusig_chase", 24},
 	{"gpusig_blocking_kernel", 16},
 	{"gpusig_stamp", 12},

@@ -3,6 +3,7 @@
  * The kernels of device/kernels.h: each does exactly its work, for every grid.
  */
 #include "device/kernel_signature.h"
+#include "lib/minifloat.h"
 #include "tests/unit/conformance/conformance.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -242,6 +243,51 @@ static void check_reduce_add(struct dev_stream *s, uint64_t bytes, uint32_t grid
 }
 
 static void reduce_add_does_its_work(void) { for_each_size_and_grid(check_reduce_add); }
+
+static const struct minifloat_format bf16 = {8, 7, true};
+
+/* Every second code is of one of few exponents, so that sums are rounded, up and down and on ties;
+ * the others are any: subnormals, infinities and NaN, too. */
+static uint16_t *random_bf16(uint64_t count, uint64_t lane)
+{
+	uint16_t *codes = random_words(count * sizeof(*codes), lane);
+	for (uint64_t i = 0; i < count; i += 2)
+		codes[i] = (codes[i] & 0x83ff) | 0x3c00;
+	return codes;
+}
+
+static uint16_t sum_of_bf16(uint16_t a, uint16_t b, uint32_t times)
+{
+	for (uint32_t i = 0; i < times; i++)
+		a = (uint16_t)minifloat_encode(bf16, minifloat_decode(bf16, a) +
+							     minifloat_decode(bf16, b));
+	return a;
+}
+
+static void check_reduce_add_bf16(struct dev_stream *s, uint64_t bytes, uint32_t grid,
+				  uint32_t reps)
+{
+	const uint64_t count = bytes / sizeof(uint16_t);
+	uint16_t *to = random_bf16(count, 2 * bytes), *from = random_bf16(count, 2 * bytes + 1);
+	char *dst = alloc_guarded(to, bytes), *src = alloc_guarded(from, bytes);
+	const void *args[] = {&dst, &src, &bytes, &reps};
+	ok(launch_kernel(s, "reduce_add_bf16", grid, args));
+	ok(dev_stream_sync(on.d, s));
+	uint16_t *got = free_guarded(dst, bytes), *still = free_guarded(src, bytes);
+	expect(memcmp(still, from, bytes) == 0);
+	for (uint64_t i = 0; i < count; i++) {
+		const uint16_t want = sum_of_bf16(to[i], from[i], reps);
+		/* The bits of a NaN differ. */
+		const bool is_nan = isnan(minifloat_decode(bf16, want));
+		require(is_nan ? isnan(minifloat_decode(bf16, got[i])) : got[i] == want);
+	}
+	free(got);
+	free(still);
+	free(to);
+	free(from);
+}
+
+static void reduce_add_bf16_does_its_work(void) { for_each_size_and_grid(check_reduce_add_bf16); }
 
 static void kernels_reach_pinned_memory(void)
 {
