@@ -50,7 +50,7 @@ static char *copy_to_rank(struct bench_case *c, const struct ficco_rank *m, char
 	return copy;
 }
 
-/* Of -3..3, times `scale`. */
+/* Integers of -3..3, times `scale`. */
 static char *draw_integers(enum dev_type type, double scale, struct bench_case *c,
 			   const struct ficco_rank *m, uint64_t bytes)
 {

@@ -9,7 +9,7 @@
 #include "tests/unit/bench/bench_output.h"
 #include "tests/unit/test.h"
 
-/* What the case was given, and what became of it. */
+/* The case's problem, and what became of it. */
 static struct {
 	struct ficco_problem problem;
 	enum dev_type type;
@@ -28,7 +28,8 @@ static bool finds_wrong(struct bench_case *c, long variant)
 	return found;
 }
 
-static void add(struct bench_case *c, struct dev *dev, void *to, const void *from, uint64_t bytes)
+static void add_range(struct bench_case *c, struct dev *dev, void *to, const void *from,
+		      uint64_t bytes)
 {
 	const uint32_t reps = 1;
 	const void *args[] = {&to, &from, &bytes, &reps};
@@ -48,7 +49,7 @@ static void add_twice(struct bench_case *c, long variant, const struct ficco_red
 	char *to = m->c + r->to_offset * each, *kept = malloc(bytes);
 	require(kept);
 	TRY(c->status, dev_download(m->dev, kept, to, bytes));
-	add(c, c->dev, to, m->arrivals + r->from_offset * each, bytes);
+	add_range(c, c->dev, to, m->arrivals + r->from_offset * each, bytes);
 	require(c->status == 0);
 	if (finds_wrong(c, variant))
 		seen.wrong++;
