@@ -111,6 +111,14 @@ class Checked(unittest.TestCase):
             self.assertIn("nothing is predicted: prediction.json " + text, self.build())
             self.assertTrue((self.folder / "report.html").is_file())
 
+    def test_of_many_cases_some_are_spread_over_all_axes(self) -> None:
+        keys = ["n=%d way=%s" % (n, way) for n in range(32) for way in ("engine", "kernel")]
+        some = list(check._some({key: {} for key in keys}))
+        self.assertEqual((len(some), some[0]), (check.MOST_CASES, keys[0]))
+        self.assertEqual(some, sorted(some, key=keys.index))
+        self.assertGreater(sum(key.endswith("kernel") for key in some), 10)
+        self.assertEqual(list(check._some({key: {} for key in keys[:3]})), keys[:3])
+
     def test_no_program_of_a_fit_counts(self) -> None:
         self.assertTrue(check.unseen("overlap/ficco"))
         for name in (*QUANTITIES, "micro/launch", "gemm/split"):
