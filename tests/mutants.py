@@ -49,6 +49,20 @@ MUTANTS = (
         "unit schedule_once",
     ),
     Mutant(
+        "advice from the wrong side of a point",
+        "advise/advise.c",
+        "c->share[i] = all * (1 - share);",
+        "c->share[i] = all * share;",
+        "unit advise",
+    ),
+    Mutant(
+        "a table of advice that may be cut",
+        "advise/advise_read.c",
+        "\tif (whole)\n\t\treturn 0;",
+        "\treturn 0;",
+        "unit advise_read",
+    ),
+    Mutant(
         "a wait left out of a graph",
         "bench/graph/work_graph.c",
         "for (uint32_t i = 0; status == 0 && i < n->waits; i++)",
