@@ -98,56 +98,84 @@ static int add_side(struct corners *c, const struct advise_side *s, const char *
 	return 0;
 }
 
-int advise_seconds(const struct advise_grid *g, double m, double n, double k, double *seconds)
+static int find_corners(const struct advise_grid *g, double m, double n, double k,
+			struct corners *c)
 {
-	struct corners c = {.count = 1, .point = {0}, .share = {1.0}};
 	int status = 0;
-	TRY(status, add_side(&c, &g->side[ADVISE_M], "m", m));
-	TRY(status, add_side(&c, &g->side[ADVISE_N], "n", n));
-	TRY(status, add_side(&c, &g->side[ADVISE_K], "k", k));
-	if (status)
-		return status;
+	*c = (struct corners){.count = 1, .share = {1.0}};
+	TRY(status, add_side(c, &g->side[ADVISE_M], "m", m));
+	TRY(status, add_side(c, &g->side[ADVISE_N], "n", n));
+	return TRY(status, add_side(c, &g->side[ADVISE_K], "k", k));
+}
+
+static void mix_corners(const struct advise_grid *g, const struct corners *c, double *seconds)
+{
 	for (unsigned way = 0; way < g->ways; way++) {
 		double sum = 0.0;
-		for (unsigned i = 0; i < c.count; i++)
-			sum += c.share[i] * g->log_seconds[c.point[i] * g->ways + way];
+		for (unsigned i = 0; i < c->count; i++)
+			sum += c->share[i] * g->log_seconds[c->point[i] * g->ways + way];
 		seconds[way] = exp(sum);
 	}
-	return 0;
+}
+
+int advise_seconds(const struct advise_grid *g, double m, double n, double k, double *seconds)
+{
+	struct corners c;
+	int status = find_corners(g, m, n, k, &c);
+	if (status == 0)
+		mix_corners(g, &c, seconds);
+	return status;
 }
 
 /* The fastest way of the schedules named so, or of all others; NULL: none is possible. NaN is not
  * below anything. */
-static const double *fastest_way(const struct advise_grid *g, const double *seconds,
+static const double *fastest_way(const struct advise_grid *g, const double *times,
 				 const char *schedule, bool named)
 {
 	const double *best = NULL;
 	for (unsigned way = 0; way < g->ways; way++)
 		if ((strcmp(g->way[way].schedule, schedule) == 0) == named &&
-		    seconds[way] < (best ? *best : INFINITY))
-			best = &seconds[way];
+		    times[way] < (best ? *best : INFINITY))
+			best = &times[way];
 	return best;
+}
+
+/* Is every other schedule slower by more than the error, at each corner? What lies between points
+ * is no plane: times step with whole tiles. An unknown error is NaN, which nothing is above. */
+static bool corners_agree(const struct advise_grid *g, const struct corners *c,
+			  const char *schedule)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		const double *logs = &g->log_seconds[c->point[i] * g->ways];
+		const double *own = fastest_way(g, logs, schedule, true);
+		const double *other = fastest_way(g, logs, schedule, false);
+		if (!own || !((other ? *other - *own : INFINITY) > log1p(g->error)))
+			return false;
+	}
+	return true;
 }
 
 int advise(const struct advise_grid *g, double m, double n, double k,
 	   struct advise_choice *choice_p)
 {
 	double seconds[ADVISE_WAYS];
-	int status = advise_seconds(g, m, n, k, seconds);
+	struct corners c;
+	int status = find_corners(g, m, n, k, &c);
 	if (status)
 		return status;
+	mix_corners(g, &c, seconds);
 	const double *best = fastest_way(g, seconds, "", false);
 	if (!best)
 		return err_note(-ENODATA, "no way is possible for m %g, n %g, k %g", m, n, k);
 	const struct advise_way *way = &g->way[best - seconds];
 	const double *serial = fastest_way(g, seconds, "serial", true);
 	const double *other = fastest_way(g, seconds, way->schedule, false);
-	/* An unknown error is NaN, which nothing is above. */
-	const double close = *best * (1 + g->error);
 	*choice_p = (struct advise_choice){.schedule = way->schedule,
 					   .copy_method = way->copy_method,
 					   .seconds = *best,
 					   .serial_seconds = serial ? *serial : NAN,
-					   .decided = (other ? *other : INFINITY) > close};
+					   .decided = (other ? *other : INFINITY) >
+							      *best * (1 + g->error) &&
+						      corners_agree(g, &c, way->schedule)};
 	return 0;
 }

@@ -39,8 +39,8 @@
  *     0.00038 0.00041 0.00036
  *     end
  *
- * error    once: half of the ratios between the times of two schedules are predicted within this
- *          share of themselves; "-": nobody knows
+ * error    once: half of the ratios between the times of two schedules, at points, are predicted
+ *          within this share of themselves; "-": nobody knows
  * chunk    the members of struct advise_chunk; at most one for each direction
  * grid     operation, type, devices. The lines up to the next one are its own: 1 to ADVISE_WAYS
  *          ways; rising sides, 1 to ADVISE_SIDES numbers each; then a line for every point, k
@@ -84,8 +84,8 @@ struct advise_choice {
 	const char *schedule, *copy_method; /* of the fastest way; of equal ones the first */
 	double seconds;                     /* predicted, as all here */
 	double serial_seconds; /* the fastest way of the schedule "serial"; NaN: there is none */
-	/* Every other schedule is slower by more than the table's error. False where that is
-	 * unknown. */
+	/* Every other schedule is slower by more than the table's error, here and at each point
+	 * used. False where the error is unknown. */
 	bool decided;
 };
 

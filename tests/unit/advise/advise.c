@@ -259,6 +259,21 @@ static void decided_choices(void)
 	expect(!choice_of("-", "shard/engine", "1").decided);
 }
 
+/* Between points that do not choose the same schedule nothing is decided: times step there. */
+static void points_that_disagree(void)
+{
+	begin_table("0.05", "serial/engine shard/engine shard/kernel");
+	add_text("m 1 100 10000\nn 1\nk 1\n1 2 -\n9 2 3\n9 3 2\n");
+	end_table();
+	expect(choice_at(1, 1, 1).decided);
+	expect_str(choice_at(2, 1, 1).schedule, "serial");
+	expect(choice_at(2, 1, 1).seconds < 1.5 && !choice_at(2, 1, 1).decided);
+	expect(choice_at(100, 1, 1).decided);
+	expect_str(choice_at(101, 1, 1).schedule, "shard");
+	expect(choice_at(101, 1, 1).decided && choice_at(9000, 1, 1).decided);
+	advise_free(table);
+}
+
 static void sides_outside(void)
 {
 	static const struct {
@@ -332,6 +347,7 @@ int main(void)
 	test(the_choice);
 	test(equal_ways);
 	test(decided_choices);
+	test(points_that_disagree);
 	test(sides_outside);
 	test(many_threads_ask);
 	return test_done();
