@@ -12,6 +12,7 @@ Everything is simulated anew, which takes some minutes; the records are kept in 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -32,16 +33,7 @@ OPERATORS = (("ag-gemm", "bf16"), ("a2a-gemm", "bf16"), ("gemm-rs", "tf32"))
 LINK_SHAPES = ("g1", "g2", "g5", "g6", "g14")
 SCALES = (2, 4, 8, 16, 32, 64)
 SCALED_SCHEDULES = "serial,hetero-fused-1d"
-CURVES = (
-    "gemm/*",
-    "micro/copy_path",
-    "micro/copy_contention",
-    "micro/launch",
-    "micro/memory",
-    "micro/occupancy",
-    "micro/priority",
-    "collectives/device_allreduce",
-)
+CURVES = ("micro/*", "gemm/*")
 PAPERS = ("2512.10236", "2412.14335", "2511.06605")
 Named = dict[str, Run]
 
@@ -170,7 +162,7 @@ def contention(plain: Named, divided: Named) -> Iterator[str]:
 
 
 def curves(keep: Path) -> str:
-    """Text of the records that advice is made from; "" with a line of output where `./gpusig run` fails."""
+    """Text of the records that a model is fitted to; "" with a line of output where `./gpusig run` fails."""
     folder = keep / "ficco" / f"curves-{os.getpid()}"
     begin = time.monotonic()
     only = [word for name in CURVES for word in ("--only", name)]
@@ -200,34 +192,35 @@ def curves(keep: Path) -> str:
     return text
 
 
-def advice(keep: Path, name: str, text: str, runs: Named) -> dict:
-    """Score of ./gpusig advise on these cases."""
-    sys.path.insert(0, str(ROOT))
-    from reports.records.record_file import read
-    from reports.signature.signature import build
-
+def chosen(keep: Path, name: str, text: str, runs: Named) -> dict:
+    """The score of a model, fitted to the curves, in these cases: a row of prediction.json."""
     if not text:
         return {"reason": "no curves: ./gpusig run failed"}
-    path = keep / "ficco" / f"advice-{name}.jsonl"
-    path.write_text(
-        text + "".join(run.records.read_text(encoding="utf-8") for run in runs.values()), encoding="utf-8"
-    )
-    score = build(read(path)).json["programs"]["overlap/ficco"]["results"]["advice"]
-    print(f"advice-{name}: {score.get('scenarios', 0)} scenarios", flush=True)
-    return score
+    folder = keep / "ficco" / f"choices-{name}"
+    folder.mkdir(parents=True, exist_ok=True)
+    own = [run.records.read_text(encoding="utf-8") for op, run in runs.items() if op != "a2a-gemm"]
+    (folder / "records.jsonl").write_text("".join([text, *own]), encoding="utf-8")
+    begin = time.monotonic()
+    words = [sys.executable, "-m", "suite.commands.report", str(folder.absolute()), str(BIN.absolute())]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    if not (folder / "prediction.json").is_file():
+        return {"reason": f"no prediction: {done.stderr.strip()[-200:]}"}
+    rows = json.loads((folder / "prediction.json").read_text(encoding="utf-8"))["programs"]
+    row = next((row for row in rows if row["program"] == "overlap/ficco"), {"reason": "not measured"})
+    print(f"choices-{name}: {row.get('choices', 0)} choices, {time.monotonic() - begin:.1f} s", flush=True)
+    return row
 
 
 def choices(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
     text, rows, scores = curves(keep), [], {}
     for name, runs in (("plain", plain), ("weights sharded", divided)):
-        score = scores[name] = advice(keep, name.split()[-1], text, runs)
-        rows.append(tables.choice_row(f"./gpusig advise, {name}", score))
+        score = scores[name] = chosen(keep, name.split()[-1], text, runs)
+        rows.append(tables.choice_row(f"fitted model, {name}", score))
         cases = [c for op, found in runs.items() if op != "a2a-gemm" for c in found.cases]
         rows.append(tables.choice_row(f"M against K, {name}", tables.rule_score(cases)))
-        rows += [
-            tables.choice_row(f"always {c['schedule']}, {name}", c, judged=False)
-            for c in score.get("always", [])
-        ]
+        if score.get("constant"):
+            always = {"choices": score["choices"], "right": score["constant_right"]}
+            rows.append(tables.choice_row(f"always {score['constant']}, {name}", always, judged=False))
     yield from tables.choices(rows, scores)
 
 

@@ -217,26 +217,24 @@ class Choices(unittest.TestCase):
         ):
             self.assertEqual(tables.rule_pick(m, k, able), pick)
 
-    def test_the_score_has_hits_and_the_loss_of_the_others(self) -> None:
+    def test_the_score_has_what_is_right_and_the_loss_of_the_others(self) -> None:
         hit = schedule_case("a", hetero_fused_1d=8.0, uniform_fused_2d=9.0)
         near = schedule_case(
             "b", hetero_fused_1d=8.08, uniform_fused_1d=8.0, shard=1.0
         )  # shard is none of the four
         far = schedule_case("c", hetero_fused_1d=8.8, uniform_fused_1d=8.0)
         score = tables.rule_score([hit, near, far, case("d", {}, reason="none")])
-        self.assertEqual([score[key] for key in ("scenarios", "hits", "good")], [3, 1, 2])
-        self.assertAlmostEqual(score["mean_loss_when_wrong"], 0.055)
+        self.assertEqual((score["choices"], score["right"]), (3, 2))
+        self.assertAlmostEqual(score["mean_loss_when_wrong"], 0.1)
 
     def test_verdicts_of_a_choice(self) -> None:
-        score = {"scenarios": 100, "hits": 50, "good": 81, "mean_loss_when_wrong": 0.15}
+        score = {"choices": 100, "right": 81, "mean_loss_when_wrong": 0.15}
+        self.assertEqual(tables.choice_row("x", score), ["x", "100", "81, 81 %", "yes", "15.0 %", MISS])
         self.assertEqual(
-            tables.choice_row("x", score), ["x", "100", "50, 50 %", "81, 81 %", "yes", "15.0 %", MISS]
-        )
-        self.assertEqual(
-            tables.choice_row("x", {**score, "good": 80, "mean_loss_when_wrong": 0.14})[4:],
+            tables.choice_row("x", {**score, "right": 80, "mean_loss_when_wrong": 0.14})[3:],
             [MISS, "14.0 %", "yes"],
         )
-        self.assertEqual(tables.choice_row("x", score, judged=False)[4:], ["", "15.0 %", ""])
+        self.assertEqual(tables.choice_row("x", score, judged=False)[3:], ["", "", ""])
         self.assertIn("no curves", tables.choice_row("x", {"reason": "no curves"}))
 
 
