@@ -31,7 +31,7 @@ def wilson(right: int, of: int) -> Optional[tuple[float, float]]:
     share, square = right / of, _Z * _Z
     half = _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
     middle = share + square / (2 * of)
-    return (middle - half) / (1 + square / of), (middle + half) / (1 + square / of)
+    return max(0.0, (middle - half) / (1 + square / of)), min(1.0, (middle + half) / (1 + square / of))
 
 
 def mcnemar(better: int, worse: int) -> float:

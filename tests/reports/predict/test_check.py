@@ -13,6 +13,7 @@ import workplace
 
 from reports.model.measured import QUANTITIES
 from reports.predict import check
+from reports.records import validate
 from reports.records.jsonl import Refused
 from suite.commands.report import build_folder
 from tests.reports.model.simulated import BIN, LARGE
@@ -61,6 +62,18 @@ class Checked(unittest.TestCase):
             self.assertEqual(row["right"], row["choices"])
         self.assertEqual(rows["overlap/ficco"]["choices"], 4)
         self.assertIn(rows["overlap/ficco"]["constant"], ("hetero-fused-1d", "hetero-unfused-1d", "shard"))
+
+    def test_answers_are_as_the_schema_says(self) -> None:
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("jsonschema is not installed")
+        schema = validate.schema("prediction")
+        for model in (TRUTH, TRUTH + "lacks = gemm gemm_tiled\n"):
+            self.rows(model)
+            found = json.loads((self.folder / check.NAME).read_text(encoding="utf-8"))
+            jsonschema.Draft7Validator(schema).validate(found)
+        self.assertTrue(any(row["reason"] for row in found["programs"]))
 
     def test_another_machine_is_off_and_wrong(self) -> None:
         row = self.rows(TRUTH.replace("= 1e9", "= 400e9") + "launch_ns = 200000\n")["overlap/ficco"]

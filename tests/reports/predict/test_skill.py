@@ -32,6 +32,10 @@ class Skill(unittest.TestCase):
         low, high = wilson(81, 100) or (0, 0)
         self.assertAlmostEqual(low, 0.7222, delta=5e-4)
         self.assertAlmostEqual(high, 0.8749, delta=5e-4)
+        for of in range(1, 200):
+            for right in (0, of):
+                low, high = wilson(right, of) or (-1, 2)
+                self.assertTrue(0 <= low < high <= 1, (low, high))
 
     def test_the_difference_to_a_constant_choice(self) -> None:
         """By hand: of four choices of two shapes ours are right in all, the constant one in one."""
