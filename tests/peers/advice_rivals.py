@@ -130,7 +130,7 @@ class _Table:
 
 
 def tabled(adviser: Adviser, work: Work, folder: Path) -> Rival:
-    """A table for each layer, whose N and K are known: two points an octave of M."""
+    """A table for each layer, whose N and K are known: four points an octave of M."""
     folder.mkdir(exist_ok=True)
     m = values_of("%d:%d" % (min(s.m for s in work.shapes) // 2, max(s.m for s in work.shapes) * 2))
     tables: dict[tuple[int, int, str, str], _Table] = {}
@@ -142,7 +142,7 @@ def tabled(adviser: Adviser, work: Work, folder: Path) -> Rival:
             asked = Asked(key.op, key.type, work.devices)
             grid = Grid(m, (n,), (k,))
             times = {asked: times_at(adviser, grid, asked)}
-            path.write_text(text(adviser, grid, times, "", []), encoding="utf-8")
+            path.write_text(text(adviser, grid, times), encoding="utf-8")
         return tables.setdefault((n, k, key.op, key.type), _Table(path))
 
     return lambda s: made(s.key).fastest(s.key, s.devices)
