@@ -20,7 +20,7 @@ from reports.records.jsonl import BadRecord, Json, clean, is_version, read_objec
 from reports.signature.kept import QUANTITIES
 
 NAME = "signature.json"
-SCHEMA, VERSION, READS = "gpusig.signature", "3.5.0", 3
+SCHEMA, VERSION, READS = "gpusig.signature", "3.6.0", 3
 # Raised by code that trusts the types of a signature when they are others.
 MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
