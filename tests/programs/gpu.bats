@@ -541,6 +541,11 @@ gates_of() {
 		'all({"serial-library", "communication-library"} <= {v["name"] for v in r["variants"]} for r in rows[1:5])' \
 		'all(sorted(d["variant"] for d in r["derived"] if d["name"] == "S_library") == ["serial", "shard"] for r in rows[1:5])' \
 		'"groups of unequal size" in rows[5]["facts"]["skipped_why"]'
+	FAKE_GPUS=3 program overlap/ficco cuda:0-2 --op gemm-rs,gemm-ar --shape 96x64x64 --type bf16 --copy-method engine \
+		--schedule serial,shard,serial-library
+	ran
+	cases '[(r["status"], r["check"]["status"], r["facts"]["skipped"]) for r in rows if r["kind"] == "case"] == 2 * [("ok", "ok", "serial-library")]' \
+		'all("collectives add f32 here" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")'
 }
 
 @test "every collective of the vendor's library is measured beside our schedules, and checked" {
