@@ -44,7 +44,6 @@ class Shop:
         for name in alone(built):
             (self.programs / name).parent.mkdir(parents=True, exist_ok=True)
             (self.programs / name).symlink_to(built / name)
-        shutil.copy2(built / "libgpusig_advise.so", self.programs)
         place = Workplace(self.folder, self.programs)
         only = ["--only", "micro/latency", "--only", "micro/priority"]
         ran = place.run(place.driver("run", "--device", "sim", *only, "--out", "completed"))

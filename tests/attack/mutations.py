@@ -109,7 +109,11 @@ def _of_advice(chance: Random, place: Workplace) -> str | None:
     signatures = chance.choice(
         (["run"], ["run/signature.json"], ["run", str(place.completed)], [str(place.completed), "run"])
     )
-    words = [*signatures, *ADVISE, "--format", chance.choice(("table", "json", "machine"))]
+    words = [
+        *signatures,
+        *ADVISE,
+        *chance.choice((["--format", "table"], ["--format", "json"], ["--compile"])),
+    ]
     return _judged(changed, place.run(place.driver("advise", *words), _HOW))
 
 

@@ -35,7 +35,10 @@ _COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "report": (["--strict"], []),
     "list": (["--markdown", "--verbose"], []),
     "test": (["--all", "--only", "--program", "--stages"], []),
-    "advise": (["--m", "--n", "--k", "--devices", "--op", "--type", "--format"], mutations.ADVISE),
+    "advise": (
+        ["--m", "--n", "--k", "--devices", "--op", "--type", "--format", "--compile", "--chunks"],
+        mutations.ADVISE,
+    ),
 }
 _DEVICES = (
     "sim",

@@ -40,7 +40,7 @@ _CONSUMERS = (
     ("compare --aa run", _NAMED),
     ("scorecard good run", r"! no, failed:\s+micro/copy_path"),
     ("preflight --device sim:quiet --reference run", _NAMED),
-    ("advise run --format machine", "the signature has wrong results: micro/copy_path on sim:"),
+    ("model run", "the signature has wrong results: micro/copy_path on sim:"),
 )
 
 
