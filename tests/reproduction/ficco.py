@@ -29,7 +29,7 @@ from program_runs import BIN, MODELS, ONE_RUN, ROOT, Run
 from torus_model import MIB, table, verdict
 
 BOTH = ("--copy-method", "engine,kernel")
-OPERATORS = (("ag-gemm", "bf16"), ("a2a-gemm", "bf16"), ("gemm-rs", "tf32"))
+OPERATORS = (("ag-gemm", "bf16"), ("a2a-gemm", "bf16"), ("gemm-rs", "bf16"))
 LINK_SHAPES = ("g1", "g2", "g5", "g6", "g14")
 SCALES = (2, 4, 8, 16, 32, 64)
 SCALED_SCHEDULES = "serial,hetero-fused-1d"
@@ -84,9 +84,8 @@ def schedules(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
     )
     yield from tables.same_work(gather, plain["a2a-gemm"].cases)
     yield from tables.schedules(
-        "gemm-rs, tf32",
-        "GEMM of all of C, then reduce-scatter, whose additions are a kernel, in f32: "
-        "the operator needs f32 or tf32 and cannot be in bf16 as the others. uniform-fused-2d is not "
+        "gemm-rs, bf16",
+        "GEMM of all of C, then reduce-scatter of bf16, whose additions are a kernel. uniform-fused-2d is not "
         "defined for it. t_c has transfers and then additions; finer pieces overlap these, too, so that "
         "S may exceed the ideal (!) where communication is the longer side.",
         scatter,
@@ -112,7 +111,7 @@ def schedules(keep: Path, plain: Named, divided: Named) -> Iterator[str]:
         "",
     ]
     yield from tables.schedules("ag-gemm, bf16, N / 8", "", divided["ag-gemm"].cases)
-    yield from tables.schedules("gemm-rs, tf32, K / 8", "", divided["gemm-rs"].cases)
+    yield from tables.schedules("gemm-rs, bf16, K / 8", "", divided["gemm-rs"].cases)
     yield from [
         "### Another interpretation: M per rank",
         "",
