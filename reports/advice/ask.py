@@ -232,13 +232,13 @@ class Adviser:
     def gemm(self, shapes: Sequence[Sides], kind: str) -> dict[Sides, float]:
         """Seconds of GEMMs without communication, on one device."""
         options = ["--type", kind, "--mflop", "0", "--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
-        simulation, base = self.run(GEMM, 1, options)
+        simulation, base = self.run(GEMM, 1, [*options, "--variant", GEMM_ALONE])
         times, reasons = _by_sides(base)
         for sides in shapes:
             if not times.get(sides):
-                raise NoAnswer(reasons.get(sides, "no case fits the question"))
+                raise self._no_answer(reasons.get(sides, "no case fits the question"), 1)
         self._doubts(simulation, base)
-        return {sides: min(times[sides].values()) for sides in shapes}
+        return {sides: times[sides][GEMM_ALONE, ""] for sides in shapes}
 
 
 def measured_with(adviser: Adviser, devices: int) -> Optional[str]:

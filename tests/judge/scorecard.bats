@@ -37,8 +37,6 @@ setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 gpusig() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" "$@"); }
 scorecard() { gpusig scorecard "$@"; }
 
-need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 'skipped: no libgpusig_advise.so'; }
-
 @test "each machine is best at what it was made better at" {
 	run --separate-stderr scorecard plain hot --format json --html ''
 	[ "$status" = 0 ]
@@ -54,7 +52,6 @@ need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 's
 }
 
 @test "a machine against itself is 1 in every number, item and total" {
-	need_advice
 	run --separate-stderr scorecard A=plain B=plain --workload mix --format json --html ''
 	[ "$status" = 0 ]
 	json 'all(r["low"] <= 1 <= r["high"] for m in rows[0]["metrics"] for r in m["ratios"].values() if r)' \
@@ -75,7 +72,6 @@ need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 's
 }
 
 @test "the order of the machines changes nothing" {
-	need_advice
 	scorecard plain hot hot2=hot/run-1 --workload mix --price prices --format json --html '' >one.json
 	scorecard hot2=hot/run-1 hot plain --workload mix --price prices --format json --html '' >other.json
 	"$TEST_PYTHON" -c 'import json
@@ -88,7 +84,6 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 }
 
 @test "a mix is predicted, and prices are weighed; what is wrong in them is named" {
-	need_advice
 	run --separate-stderr scorecard plain hot hot2=hot/run-1 --workload mix --price prices --format json --html page.html
 	[ "$status" = 0 ]
 	json 'rows[0]["workload"]["items"][0]["best"] == ["plain"]' '"hot" in rows[0]["workload"]["items"][1]["best"]' \
@@ -111,7 +106,6 @@ assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
 }
 
 @test "what is not measured has the command that measures it" {
-	need_advice
 	printf 'gemm 700x900x800 f64 count=100\nmemory triad 1G\n' >unmeasured
 	run --separate-stderr scorecard plain hot --workload unmeasured --html ''
 	[ "$status" = 0 ]

@@ -144,9 +144,9 @@ beside_headlines() {
 	"$TEST_PYTHON" -c 'import csv, sys
 told = [next(csv.DictReader(open(name)))["wrong_results"] for name in sys.argv[1:]]
 assert told == ["1", "0"], told' told/bad.csv told/good.csv
-	run --separate-stderr tells advise told/bad --format machine
-	[[ $stderr == "gpusig: advise: the signature has wrong results: micro/copy_path on sim:./a.model: "* ]]
-	run --separate-stderr tells advise told/good --format machine
+	run --separate-stderr tells model told/bad
+	[[ $stderr == "gpusig: model: the signature has wrong results: micro/copy_path on sim:./a.model: "* ]]
+	run --separate-stderr tells model told/good
 	[ -z "$stderr" ]
 }
 
