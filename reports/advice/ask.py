@@ -149,7 +149,7 @@ class Adviser:
     ) -> tuple[Simulation, Simulated]:
         """A program on the model of so many devices. AdviseError for options that it refuses, NoAnswer where
         the model cannot run it."""
-        path = self._programs / program
+        path = (self._programs / program).absolute()
         if not path.is_file():
             raise AdviseError("no advice: %s is not built; build it with make" % program, CANNOT)
         simulation = Simulation(
