@@ -8,7 +8,7 @@ import contextlib
 import math
 import tempfile
 from pathlib import Path
-from typing import Iterator, Mapping, NamedTuple, Optional, Sequence
+from typing import Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from reports.predict import keys
 from reports.predict.change import AS_IT_IS, Change
@@ -103,17 +103,29 @@ def few_cases(simulation: Simulation, base: Simulated) -> Iterator[Few]:
 def doubts(simulation: Simulation, base: Simulated, errors: Mapping[str, Optional[float]]) -> Doubts:
     """`errors`: those of the fitted keys, relative."""
     names = keys.numeric(base.keys)
-    lacking = [name for name in names if name not in errors]
-    tried = [Change(name, (keys.probe(name, base.keys[name]),)) for name in lacking]
-    slack = {name: errors[name] or 0.0 for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
-    wider = [Change(name, (keys.times(name, base.keys[name], 1 + slack[name]),)) for name in slack]
+    probes = {name: keys.probe_factor(name) for name in names if name not in errors}
+    wider = {name: 1 + (errors[name] or 0.0) for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
     with few_cases(simulation, base) as few:
-        matter = _sorted(keys_that_move(simulation, few.base, tried, MATTERS, few.only))
-        unsure = _sorted(keys_that_move(simulation, few.base, wider, MATTERS / 2, few.only))
-    return Doubts(len(lacking), matter, unsure, few.count)
+        matter = _sorted(_moved_by(simulation, few, probes, MATTERS))
+        unsure = _sorted(_moved_by(simulation, few, wider, MATTERS / 2))
+    return Doubts(len(probes), matter, unsure, few.count)
 
 
-def _sorted(found: Sequence[Moved]) -> list[Moved]:
+def _moved_by(
+    simulation: Simulation, few: Few, factors: Mapping[str, float], least: float
+) -> Iterator[Moved]:
+    """Those that make times longer are changed apart from those that make them shorter: flops and half the
+    gemm_efficiency cancel."""
+    for longer in (True, False):
+        changes = [
+            Change(name, (keys.times(name, few.base.keys[name], factor),))
+            for name, factor in factors.items()
+            if keys.lengthens(name, factor) is longer
+        ]
+        yield from keys_that_move(simulation, few.base, changes, least, few.only)
+
+
+def _sorted(found: Iterable[Moved]) -> list[Moved]:
     """The most first; without those that cannot be changed."""
     return sorted((one for one in found if one.ratio is not None), key=lambda one: -one.most)
 

@@ -83,6 +83,11 @@ class Keys(unittest.TestCase):
         known = {**KNOWN, "gemm_tile": 64, "jitter_sigma": 0.1, "add_cost": 1, "memory_adds": 0, "seed": 1}
         self.assertEqual(keys.numeric(known), ["units", "peer_bandwidth", "copy_ns", "copy_engines"])
 
+    def test_probes_that_make_times_longer_are_known(self) -> None:
+        longer = {name: keys.lengthens(name, keys.probe_factor(name)) for name in (*KNOWN, "flops_f32")}
+        self.assertEqual([name for name in longer if longer[name]], ["copy_ns", "tracker_ns"])
+        self.assertTrue(keys.lengthens("gemm_efficiency", keys.probe_factor("gemm_efficiency")))
+
     def test_latencies_are_better_if_less_and_rates_if_more(self) -> None:
         self.assertEqual(keys.ways("copy_ns"), (keys.LESS,))
         self.assertEqual(keys.ways("peer_bandwidth"), (keys.MORE,))
@@ -156,7 +161,7 @@ class Machines(unittest.TestCase):
         self.assertAlmostEqual(found.errors["copy_ns"] or 0, 0.015)
         self.assertIsNone(found.errors["units"])
         self.assertEqual(found.at_least, ["peer_bandwidth 0>1"])
-        self.assertEqual(found.missing, ["value_ns", "clock_hz"])
+        self.assertEqual(list(found.missing), ["value_ns", "clock_hz"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Schedules on the model of a signature against the same schedules on the machine that was measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+from typing import Callable, Optional
+
+import workplace
+
+from reports.advice.answer import Question, answer
+from reports.advice.ask import Adviser, AdviseError, NoAnswer, Times, Work, measured_with
+from reports.model import text
+from reports.predict import check
+from reports.records.jsonl import Json
+
+from tests.reports.advice import asked
+
+SHAPES = [(4096, 4096, 4096), (1024, 4096, 512)]
+WITHIN = 0.05
+
+
+def true_times(work: Work, folder: Path) -> dict[tuple[int, int, int], Times]:
+    """Those of overlap/ficco on the machine itself."""
+    (folder / "truth.model").write_text(asked.MODEL, encoding="utf-8")
+    words = [str(asked.BIN / "overlap" / "ficco"), "--device", "sim:%s:0-3" % (folder / "truth.model")]
+    words += ["--op", work.op, "--type", work.type, "--mflop", "0", "--max-samples", "1", "--min-samples", "1"]
+    words += ["--shape", ",".join("%dx%dx%d" % sides for sides in SHAPES), "--format", "json"]
+    out = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
+    found: dict[tuple[int, int, int], Times] = {}
+    for record in map(json.loads, out.splitlines()):
+        if record["kind"] == "case":
+            m, n, k = (int(side) for side in record["case"]["shape"].split("x"))
+            for variant in record["variants"]:
+                way = (variant["name"], record["case"]["copy-method"])
+                found.setdefault((m, n, k), {})[way] = variant["median_s"]
+    return found
+
+
+@unittest.skipUnless(asked.BUILT, "needs the programs: make")
+class Asking(workplace.Scratch):
+    def adviser(self, change: Optional[Callable[[Json], None]] = None) -> Adviser:
+        folder = asked.run() if change is None else asked.stored(asked.signature(change), self.folder)
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        return Adviser(asked.signature(change), folder, asked.BIN, Path(made.name))
+
+    def test_times_and_picks_are_those_of_the_machine(self) -> None:
+        adviser = self.adviser()
+        for op, kind in (("ag-gemm", "bf16"), ("gemm-rs", "f32"), ("a2a-gemm-uneven", "bf16")):
+            work = Work(op, kind, asked.DEVICES)
+            truth, found = true_times(work, self.folder), adviser.predict(SHAPES, work)
+            for sides in SHAPES:
+                own, times = truth[sides], found[sides].times
+                self.assertLessEqual(set(times), set(own))
+                self.assertGreaterEqual(len({name for name, _ in times}), 4)
+                for way, seconds in times.items():
+                    self.assertAlmostEqual(seconds / own[way], 1, delta=WITHIN, msg=str((op, sides, way)))
+                pick = min(times, key=lambda way: times[way])
+                self.assertLessEqual(own[pick], 1.02 * min(own[way] for way in times))
+                serial_s = min(s for (name, _), s in times.items() if name == "serial")
+                self.assertLess(max(found[sides].gemm_s, found[sides].comm_s), serial_s)
+
+    def test_several_shapes_at_once_are_each_alone(self) -> None:
+        adviser, work = self.adviser(), Work("ag-gemm", "bf16", asked.DEVICES)
+        together = adviser.predict(SHAPES, work)
+        for sides in SHAPES:
+            self.assertEqual(adviser.predict([sides], work)[sides].times, together[sides].times)
+            self.assertEqual(adviser.times([sides], work)[sides], together[sides].times)
+
+    def test_a_key_that_nothing_gave_and_on_which_times_depend_is_no_answer(self) -> None:
+        """Of GEMMs both rate and efficiency are missing, whose doubts once cancelled."""
+        for program, op, kind, said in (
+            ("micro/peer_matrix", "ag-gemm", "bf16", "depend on peer_bandwidth (micro/peer_matrix has no"),
+            ("gemm/efficiency", "gemm-rs", "f32", "(no GEMM was measured: gemm/efficiency)"),
+            ("gemm/efficiency", "ag-gemm", "bf16", "no value for: gemm_tile"),
+        ):
+            with self.assertRaises(NoAnswer) as caught:
+                self.adviser(asked.without(program)).predict(SHAPES, Work(op, kind, asked.DEVICES))
+            self.assertIn(said, str(caught.exception))
+            self.assertEqual(caught.exception.code, 77)
+
+    def test_a_key_that_chooses_another_schedule_is_needed(self) -> None:
+        adviser = self.adviser(asked.without("micro/launch"))
+        question = Question((1024, 4096, 512), Work("ag-gemm", "bf16", asked.DEVICES))
+        advice = answer(adviser, question, [])
+        self.assertEqual([need["key"] for need in advice["needs"]], ["launch_ns"])
+        self.assertIn("launch_ns (", advice["needs"][0]["reason"])
+        self.assertFalse(advice["decided"])
+        self.assertEqual(answer(self.adviser(), question, [])["needs"], [])
+
+    def test_more_devices_than_were_measured_are_noted(self) -> None:
+        adviser = self.adviser()
+        self.assertIsNone(measured_with(adviser, asked.DEVICES))
+        advice = answer(adviser, Question((4096, 4096, 4096), Work("ag-gemm", "bf16", 8)), [])
+        self.assertIn("4 devices were measured; the others are taken to be like them", advice["notes"])
+
+    def test_what_the_program_refuses_is_its_own_line(self) -> None:
+        for work in (Work("gather", "f32", 2), Work("ag-gemm", "i8", 2)):
+            with self.assertRaises(AdviseError) as caught:
+                self.adviser().predict(SHAPES, work)
+            self.assertEqual(caught.exception.code, 2)
+            self.assertRegex(str(caught.exception), "unknown value .*; values: |choices: ")
+        with self.assertRaises(NoAnswer) as none:
+            self.adviser().predict(SHAPES, Work("gemm-rs", "bf16", 2))
+        self.assertIn("not supported", str(none.exception))
+        with self.assertRaisesRegex(AdviseError, "overlap/ficco is not built; build it with make"):
+            Adviser(asked.signature(), asked.run(), self.folder, self.folder).times(
+                SHAPES, Work("ag-gemm", "f32", 2)
+            )
+
+    def test_the_error_is_what_the_run_found(self) -> None:
+        """And of a run that found none nobody says how often the advice is right."""
+        adviser = self.adviser()
+        self.assertEqual((adviser.checked, adviser.expected_error()), ({}, 0.0))
+        asked.stored(asked.signature(), self.folder)
+        row = {"program": "overlap/ficco", "times": 12, "median": 0.07}
+        with unittest.mock.patch.object(check, "kept", return_value={"programs": [row]}):
+            checked = Adviser(asked.signature(), self.folder, asked.BIN, self.folder)
+        self.assertEqual((checked.expected_error(), checked.ratio_error()), (0.07, 0.07))
+
+    def test_a_gemm_alone(self) -> None:
+        found = self.adviser().gemm(SHAPES, "bf16")
+        whole = self.adviser().predict(SHAPES, Work("ag-gemm", "bf16", asked.DEVICES))
+        for sides in SHAPES:
+            self.assertAlmostEqual(found[sides] / whole[sides].gemm_s, 1, delta=WITHIN)
+
+    def test_the_model_of_the_report_is_used_while_it_is_as_new(self) -> None:
+        asked.stored(asked.signature(), self.folder)
+        model = self.folder / text.NAME
+        kept = model.read_text(encoding="utf-8")
+        made = self.folder / "made"
+        made.mkdir()
+        Adviser(asked.signature(), self.folder, asked.BIN, made)
+        self.assertEqual((made / text.NAME).read_text(encoding="utf-8"), kept)
+
+
+if __name__ == "__main__":
+    unittest.main()

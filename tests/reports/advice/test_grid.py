@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of advice for runtimes."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import workplace
+
+from reports.advice import grid
+from reports.advice.ask import Adviser, AdviseError, NoAnswer, Work
+
+from tests.reports.advice import asked
+
+
+class Values(unittest.TestCase):
+    def test_lists_and_ranges_of_two_points_an_octave(self) -> None:
+        for text, values in (
+            ("4096", (4096,)),
+            ("4096,1024,1024", (1024, 4096)),
+            ("256:1024", (256, 384, 512, 768, 1024)),
+            ("100:300", (100, 128, 192, 256, 300)),
+            ("7:7,1", (1, 7)),
+            ("1:4", (1, 2, 3, 4)),
+            (str((1 << 32) - 1), ((1 << 32) - 1,)),
+        ):
+            self.assertEqual(grid.values_of(text), values, text)
+
+    def test_what_is_no_value_is_refused(self) -> None:
+        for text in ("", "0", "-1", "x", "1:2:3", "5:4", "1,", ":", "1:", str(1 << 32), "9" * 5000, "1.5", " "):
+            with self.assertRaises(ValueError, msg=text):
+                grid.values_of(text)
+
+    def test_a_grid_is_bounded(self) -> None:
+        sides = tuple(range(1, 200))
+        grid.check(grid.Grid(sides, (1,), (1, 2)))
+        for values in ((sides, sides, (1,)), (tuple(range(1, 258)), (1,), (1,))):
+            with self.assertRaisesRegex(AdviseError, "at most 20000, and 256 values of a side"):
+                grid.check(grid.Grid(*values))
+
+
+@unittest.skipUnless(asked.BUILT, "needs the programs: make")
+class Tables(workplace.Scratch):
+    def adviser(self) -> Adviser:
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        return Adviser(asked.signature(), asked.run(), asked.BIN, Path(made.name))
+
+    def test_points_are_in_order_and_their_times_those_of_the_question(self) -> None:
+        adviser, asked_for = self.adviser(), grid.Grid((1024, 4096), (512, 4096), (4096, 8192))
+        works = [Work("ag-gemm", "bf16", asked.DEVICES), Work("gemm-rs", "f32", asked.DEVICES)]
+        note = "the signature has " + "many words " * 20
+        lines = grid.table(adviser, asked_for, works, "./gpusig advise x\ny", [note]).splitlines()
+        self.assertEqual(lines[0], "gpusig advice 1")
+        self.assertEqual(lines[-1], "end")
+        self.assertIn("error -", lines)
+        remarks = " ".join(line[2:] for line in lines if line.startswith("# "))
+        self.assertIn(note.strip(), remarks)
+        self.assertIn("./gpusig advise x", remarks)
+        body = [line for line in lines[1:-1] if not line.startswith(("#", "error", "chunk"))]
+        for work in works:
+            head, ways, *sides = body[:5]
+            self.assertEqual(head, "grid %s %s %d" % work)
+            self.assertEqual(sides, ["m 1024 4096", "n 512 4096", "k 4096 8192"])
+            names = [tuple(way.split("/")) for way in ways.split()[1:]]
+            own = adviser.times(asked_for.points(), work)
+            for point, row in zip(asked_for.points(), body[5:13]):
+                told = dict(zip(names, row.split()))
+                self.assertEqual(
+                    {way: word for way, word in told.items() if word != "-"},
+                    {way: "%.6g" % seconds for way, seconds in own[point].items()},
+                )
+            body = body[13:]
+        self.assertEqual(body, [])
+
+    def test_what_is_impossible_is_a_dash(self) -> None:
+        """Of one row nothing can be cut, and three devices do not share it evenly."""
+        work = Work("ag-gemm", "bf16", asked.DEVICES)
+        text = grid.table(self.adviser(), grid.Grid((2, 4096), (4096,), (512,)), [work], "", [])
+        small, large = text.splitlines()[-3:-1]
+        self.assertIn("-", small.split())
+        self.assertNotIn("-", large.split())
+
+    def test_where_nothing_is_possible_it_is_refused_with_the_reason(self) -> None:
+        adviser = self.adviser()
+        for kind, sides, said in (("i8", 4096, "choices: |values: "), ("bf16", (1 << 32) - 1, ".")):
+            with self.assertRaisesRegex(AdviseError, said):
+                works = [Work("ag-gemm", kind, asked.DEVICES)]
+                grid.table(adviser, grid.Grid((sides,), (sides,), (sides,)), works, "", [])
+        made_up = asked.signature(asked.without("micro/peer_matrix"))
+        with self.assertRaisesRegex(NoAnswer, "depend on peer_bandwidth"):
+            grid.table(
+                Adviser(made_up, asked.stored(made_up, self.folder), asked.BIN, self.folder),
+                grid.Grid((4096,), (4096,), (4096,)),
+                [Work("ag-gemm", "bf16", asked.DEVICES)],
+                "",
+                [],
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
