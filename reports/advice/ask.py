@@ -180,9 +180,12 @@ class Adviser:
         self._keys_error = math.hypot(*(abs(math.log(one.ratio or 1.0)) for one in found.unsure))
         return found
 
-    def _reason_of(self, key: str) -> str:
+    def _reason_of(self, keys: str) -> str:
+        """The keys, or several as search.doubts() joins them, each with the reason why it has no value."""
         reasons: Mapping[str, str] = self._machine.fitted.missing if self._machine.fitted else {}
-        return "%s (%s)" % (key, reasons[key]) if key in reasons else key
+        return " and ".join(
+            "%s (%s)" % (key, reasons[key]) if key in reasons else key for key in keys.split(" and ")
+        )
 
     def _needs(
         self, simulation: Simulation, matter: Doubts, base: dict[Sides, Times]

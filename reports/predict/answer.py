@@ -37,8 +37,12 @@ def lacking(machine: Machine, said: str) -> str:
 
 
 def made_up(found: search.Doubts) -> list[str]:
-    """Names of the keys without a measurement on which times depend so much that they would be made up."""
-    return [one.name for one in found.matter if one.most > _MADE_UP]
+    """Names of the keys without a measurement on which times depend so much, each or all together, that they
+    would be made up."""
+    alone = [one.name for one in found.matter if one.most > _MADE_UP]
+    if alone or found.together <= _MADE_UP:
+        return alone
+    return [one.name for one in found.matter if one.most > _MADE_UP / len(found.matter)]
 
 
 def _doubts(simulation: Simulation, base: Simulated, machine: Machine) -> Optional[search.Doubts]:

@@ -117,10 +117,10 @@ def times(name: str, value: float, factor: float) -> str:
 
 
 def probe_factor(name: str) -> float:
-    """Of a change large enough to show whether a prediction depends on a key."""
+    """The factor of a change large enough to show whether a prediction depends on a key."""
     return 0.5 if name in _AT_MOST_ONE else 2
 
 
 def lengthens(name: str, factor: float) -> bool:
-    """Whether times are longer with so many times the value, else they are shorter, if they depend on it."""
+    """True if times are longer with so many times the value, else they are shorter, if they depend on it."""
     return (factor > 1) is (LESS in ways(name))

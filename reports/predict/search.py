@@ -69,10 +69,12 @@ def tornado(simulation: Simulation, base: Simulated) -> tuple[list[Moved], int]:
 
 class Doubts(NamedTuple):
     """All that the keys of a fitted model leave open. `unmeasured`: how many no measurement gave; `matter`:
-    those of them on which the times depend; `unsure`: fitted keys whose own errors move the times."""
+    those of them on which the times depend, and `together` by how much on all that make times shorter, as the
+    absolute logarithm of the largest ratio; `unsure`: fitted keys whose own errors move the times."""
 
     unmeasured: int
     matter: list[Moved]
+    together: float
     unsure: list[Moved]
     cases: int  # that were looked at
 
@@ -106,23 +108,59 @@ def doubts(simulation: Simulation, base: Simulated, errors: Mapping[str, Optiona
     probes = {name: keys.probe_factor(name) for name in names if name not in errors}
     wider = {name: 1 + (errors[name] or 0.0) for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
     with few_cases(simulation, base) as few:
-        matter = _sorted(_moved_by(simulation, few, probes, MATTERS))
+        matter = _sorted(_moved_by(simulation, few, probes, MATTERS, hidden=True))
         unsure = _sorted(_moved_by(simulation, few, wider, MATTERS / 2))
-    return Doubts(len(probes), matter, unsure, few.count)
+        together = _together(simulation, few, [one for one in matter if (one.ratio or 1) < 1])
+    return Doubts(len(probes), matter, together, unsure, few.count)
+
+
+def _together(simulation: Simulation, few: Few, found: Sequence[Moved]) -> float:
+    parts = tuple(dict.fromkeys(part for one in found for part in one.change.parts))
+    run = simulation.together([Change("", parts)], few.only)[0] if parts else few.base
+    return 0.0 if isinstance(run, Failed) else moved(few.base, run, outcomes(few.base))
 
 
 def _moved_by(
-    simulation: Simulation, few: Few, factors: Mapping[str, float], least: float
+    simulation: Simulation, few: Few, factors: Mapping[str, float], least: float, hidden: bool = False
 ) -> Iterator[Moved]:
     """Those that make times longer are changed apart from those that make them shorter: flops and half the
-    gemm_efficiency cancel."""
+    gemm_efficiency cancel. `hidden`: also those of which none does alone."""
     for longer in (True, False):
         changes = [
             Change(name, (keys.times(name, few.base.keys[name], factor),))
             for name, factor in factors.items()
             if keys.lengthens(name, factor) is longer
         ]
-        yield from keys_that_move(simulation, few.base, changes, least, few.only)
+        found = keys_that_move(simulation, few.base, changes, least, few.only)
+        yield from found
+        if hidden:
+            known = {one.name for one in found}
+            yield from _only_together(simulation, few, [c for c in changes if c.label not in known], least)
+
+
+def _only_together(
+    simulation: Simulation, few: Few, changes: Sequence[Change], least: float
+) -> Iterator[Moved]:
+    """One for keys none of which moves a time alone, as each of two links in a row hides the other: as few of
+    them as do together."""
+
+    def moved_by(tried: Sequence[Change]) -> Moved:
+        change = Change("", tuple(part for one in tried for part in one.parts))
+        run = simulation.together([change], few.only)[0]
+        most = 0.0 if isinstance(run, Failed) else moved(few.base, run, outcomes(few.base))
+        ratio = mean_ratio(few.base, run, outcomes(few.base))
+        return Moved(" and ".join(change.names()), change, ratio, most)
+
+    kept, size = list(changes), len(changes)
+    if len(kept) < 2 or moved_by(kept).most <= least:
+        return
+    while size > 1:
+        size //= 2
+        for start in range(len(kept) - size, -1, -size):
+            fewer = kept[:start] + kept[start + size :]
+            if fewer and moved_by(fewer).most > least:
+                kept = fewer
+    yield moved_by(kept)
 
 
 def _sorted(found: Iterable[Moved]) -> list[Moved]:

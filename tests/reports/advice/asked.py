@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated machine that was measured, and the adviser on it. Its keys are known, so the programs on it tell
-what is true."""
+"""A simulated machine that was measured, and the adviser on it. Its keys are known, so the programs on it
+tell what is true."""
 
 from __future__ import annotations
 

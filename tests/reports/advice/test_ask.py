@@ -29,7 +29,18 @@ def true_times(work: Work, folder: Path) -> dict[tuple[int, int, int], Times]:
     """Those of overlap/ficco on the machine itself."""
     (folder / "truth.model").write_text(asked.MODEL, encoding="utf-8")
     words = [str(asked.BIN / "overlap" / "ficco"), "--device", "sim:%s:0-3" % (folder / "truth.model")]
-    words += ["--op", work.op, "--type", work.type, "--mflop", "0", "--max-samples", "1", "--min-samples", "1"]
+    words += [
+        "--op",
+        work.op,
+        "--type",
+        work.type,
+        "--mflop",
+        "0",
+        "--max-samples",
+        "1",
+        "--min-samples",
+        "1",
+    ]
     words += ["--shape", ",".join("%dx%dx%d" % sides for sides in SHAPES), "--format", "json"]
     out = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
     found: dict[tuple[int, int, int], Times] = {}
@@ -62,7 +73,7 @@ class Asking(workplace.Scratch):
                 for way, seconds in times.items():
                     self.assertAlmostEqual(seconds / own[way], 1, delta=WITHIN, msg=str((op, sides, way)))
                 pick = min(times, key=lambda way: times[way])
-                self.assertLessEqual(own[pick], 1.02 * min(own[way] for way in times))
+                self.assertLessEqual(own[pick], (1 + WITHIN) * min(own[way] for way in times))
                 serial_s = min(s for (name, _), s in times.items() if name == "serial")
                 self.assertLess(max(found[sides].gemm_s, found[sides].comm_s), serial_s)
 
@@ -74,7 +85,7 @@ class Asking(workplace.Scratch):
             self.assertEqual(adviser.times([sides], work)[sides], together[sides].times)
 
     def test_a_key_that_nothing_gave_and_on_which_times_depend_is_no_answer(self) -> None:
-        """Of GEMMs both rate and efficiency are missing, whose doubts once cancelled."""
+        """Both rate and efficiency of GEMMs, whose doubts once cancelled, too."""
         for program, op, kind, said in (
             ("micro/peer_matrix", "ag-gemm", "bf16", "depend on peer_bandwidth (micro/peer_matrix has no"),
             ("gemm/efficiency", "gemm-rs", "f32", "(no GEMM was measured: gemm/efficiency)"),
@@ -84,6 +95,15 @@ class Asking(workplace.Scratch):
                 self.adviser(asked.without(program)).predict(SHAPES, Work(op, kind, asked.DEVICES))
             self.assertIn(said, str(caught.exception))
             self.assertEqual(caught.exception.code, 77)
+
+    def test_keys_that_only_together_move_times_are_found(self) -> None:
+        """A device's links and its injection limit the same bytes: faster alone, neither shortens them."""
+
+        def change(found: Json) -> None:
+            asked.without("micro/peer_matrix", "micro/copy_path")(found)
+
+        with self.assertRaisesRegex(NoAnswer, "depend on .*peer_bandwidth"):
+            self.adviser(change).predict([(4096, 512, 4096)], Work("ag-gemm", "bf16", asked.DEVICES))
 
     def test_a_key_that_chooses_another_schedule_is_needed(self) -> None:
         adviser = self.adviser(asked.without("micro/launch"))
@@ -107,7 +127,7 @@ class Asking(workplace.Scratch):
             self.assertEqual(caught.exception.code, 2)
             self.assertRegex(str(caught.exception), "unknown value .*; values: |choices: ")
         with self.assertRaises(NoAnswer) as none:
-            self.adviser().predict(SHAPES, Work("gemm-rs", "bf16", 2))
+            self.adviser().predict(SHAPES, Work("gemm-rs", "f16", 2))
         self.assertIn("not supported", str(none.exception))
         with self.assertRaisesRegex(AdviseError, "overlap/ficco is not built; build it with make"):
             Adviser(asked.signature(), asked.run(), self.folder, self.folder).times(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What it gains to send C early, on the model of a signature and on the machine itself."""
+"""Gains of sending C early, on the model of a signature and on the machine itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,16 @@ class Early(workplace.Scratch):
         (self.folder / "truth.model").write_text(asked.MODEL, encoding="utf-8")
         words = [str(asked.BIN / "overlap/trigger"), "--device", "sim:%s:0-3" % (self.folder / "truth.model")]
         words += ["--type", "f32", "--direction", "exchange", "--bands", "4,16,64", "--mflop", "0"]
-        words += ["--shape", "%dx%dx%d" % SIDES, "--max-samples", "1", "--min-samples", "1", "--format", "json"]
+        words += [
+            "--shape",
+            "%dx%dx%d" % SIDES,
+            "--max-samples",
+            "1",
+            "--min-samples",
+            "1",
+            "--format",
+            "json",
+        ]
         out = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
         times: dict[str, list[float]] = {}
         for record in map(json.loads, out.splitlines()):

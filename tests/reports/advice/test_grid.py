@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import unittest
 from pathlib import Path
@@ -16,12 +17,13 @@ from tests.reports.advice import asked
 
 
 class Values(unittest.TestCase):
-    def test_lists_and_ranges_of_two_points_an_octave(self) -> None:
+    def test_lists_and_ranges(self) -> None:
         for text, values in (
             ("4096", (4096,)),
             ("4096,1024,1024", (1024, 4096)),
-            ("256:1024", (256, 384, 512, 768, 1024)),
-            ("100:300", (100, 128, 192, 256, 300)),
+            ("256:1024", (256, 320, 384, 448, 512, 640, 768, 896, 1024)),
+            ("256:1024:2", (256, 384, 512, 768, 1024)),
+            ("100:300:1", (100, 128, 256, 300)),
             ("7:7,1", (1, 7)),
             ("1:4", (1, 2, 3, 4)),
             (str((1 << 32) - 1), ((1 << 32) - 1,)),
@@ -29,7 +31,21 @@ class Values(unittest.TestCase):
             self.assertEqual(grid.values_of(text), values, text)
 
     def test_what_is_no_value_is_refused(self) -> None:
-        for text in ("", "0", "-1", "x", "1:2:3", "5:4", "1,", ":", "1:", str(1 << 32), "9" * 5000, "1.5", " "):
+        for text in (
+            "",
+            "0",
+            "-1",
+            "x",
+            "1:2:3",
+            "5:4",
+            "1,",
+            ":",
+            "1:",
+            str(1 << 32),
+            "9" * 5000,
+            "1.5",
+            " ",
+        ):
             with self.assertRaises(ValueError, msg=text):
                 grid.values_of(text)
 
@@ -75,8 +91,28 @@ class Tables(workplace.Scratch):
             body = body[13:]
         self.assertEqual(body, [])
 
+    def test_between_points_logarithms_are_interpolated(self) -> None:
+        way, other = ("serial", "engine"), ("shard", "kernel")
+        of = grid.Grid((100, 400), (10,), (10, 1000))
+        times = {(m, 10, k): {way: 1e-9 * m * k**2, other: 1.0} for m in of.m for k in of.k}
+        found = grid.interpolated(of, times, (200, 10, 300))
+        self.assertAlmostEqual(found[way] / (1e-9 * 200 * 300**2), 1)
+        self.assertAlmostEqual(found[other], 1)
+        self.assertAlmostEqual(grid.interpolated(of, times, (400, 10, 1000))[way] / 0.4, 1)
+        del times[400, 10, 10][other]
+        self.assertEqual(set(grid.interpolated(of, times, (200, 10, 300))), {way})
+        self.assertEqual(set(grid.interpolated(of, times, (100, 10, 300))), {way, other})
+
+    def test_a_dense_table_is_less_off_between_its_points(self) -> None:
+        adviser, work, off = self.adviser(), Work("ag-gemm", "bf16", asked.DEVICES), []
+        for points in (1, 16):
+            of = grid.Grid(grid.values_of("512:8192:%d" % points), (4096,), (4096,))
+            off.append(grid.off_between(adviser, of, work, grid.times_at(adviser, of, work)))
+        self.assertLess(statistics.median(off[1]), statistics.median(off[0]))
+        self.assertGreater(min(map(min, off)), -1e-12)
+
     def test_what_is_impossible_is_a_dash(self) -> None:
-        """Of one row nothing can be cut, and three devices do not share it evenly."""
+        """Nothing of one row can be cut."""
         work = Work("ag-gemm", "bf16", asked.DEVICES)
         text = grid.table(self.adviser(), grid.Grid((2, 4096), (4096,), (512,)), [work], "", [])
         small, large = text.splitlines()[-3:-1]
