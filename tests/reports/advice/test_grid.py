@@ -36,7 +36,6 @@ class Values(unittest.TestCase):
             "0",
             "-1",
             "x",
-            "1:2:3",
             "5:4",
             "1,",
             ":",
