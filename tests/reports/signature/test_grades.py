@@ -15,9 +15,6 @@ from synthetic import copies, everything, headline, value
 
 from reports.records import validate
 from reports.signature import machine
-from reports.judge.advise import _error_text
-from reports.advice.machine import machine_of
-from reports.advice.uncertainty import uncertainty
 from reports.page.charts import LineChart, Mark, Series, draw_lines
 from reports.signature.headline import headline as headline_of
 from reports.records.quantity import half_width, tag
@@ -350,70 +347,6 @@ class Drawing(unittest.TestCase):
             ],
             ["±25 %", "", "±1", ">100 %"],
         )
-
-
-class Advice(workplace.Scratch):
-    def noisy(self, half: float, every: int) -> dict:
-        return self.measured(half, every).json
-
-    def measured(self, half: float, every: int) -> Signature:
-        w = copies()
-        for i, line in enumerate(w.lines[1:-1]):
-            for entry in line["derived"]:
-                if i % every == 0:
-                    entry.update(
-                        grades=["noisy"],
-                        ci_low=entry["value"] * (1 - half),
-                        ci_high=entry["value"] * (1 + half),
-                    )
-        return self.signature(w.text())
-
-    def test_noisy_curves_are_used_and_the_error_to_expect_grows(self) -> None:
-        quiet, some, much = self.signature(copies().text()).json, self.noisy(0.2, 2), self.noisy(0.4, 1)
-        self.assertEqual((uncertainty(quiet).graded, uncertainty(quiet).share), (0, 0.0))
-        self.assertTrue(0 < uncertainty(some).share < uncertainty(much).share <= 0.4 + 1e-5)
-        self.assertEqual(uncertainty(some).values, uncertainty(quiet).values)
-
-        def points(signature: dict) -> list:
-            return [line.split()[:4] for line in machine_of(signature).lines if line.startswith("copy ")]
-
-        self.assertEqual(points(quiet), points(much))
-
-    def test_it_is_in_the_lines_and_in_the_notes(self) -> None:
-        signature = self.measured(0.4, 1)
-        (self.folder / "signature.json").write_text(signature.text(), encoding="utf-8")
-        code, out, _ = self.run_command("advise", str(self.folder), "--format", "machine")
-        self.assertEqual(code, 0)
-        error = [line.split() for line in out.splitlines() if line.startswith("error")]
-        self.assertEqual(len(error), 1)
-        self.assertAlmostEqual(float(error[0][1]), uncertainty(json.loads(signature.text())).share)
-        (self.folder / "signature.json").write_text(self.signature(copies().text()).text(), encoding="utf-8")
-        self.assertNotIn("\nerror", self.run_command("advise", str(self.folder), "--format", "machine")[1])
-
-    def test_of_an_earlier_score_it_says_which_part_is_noise(self) -> None:
-        signature = self.noisy(0.4, 1)
-        signature["programs"]["overlap/ficco"] = {"results": {"advice": {"median_error": 0.1}}}
-        text = _error_text(signature, {"expected_error": 0.5, "pick": {"measured_s": None}})
-        self.assertRegex(
-            text, r"^50 %, [0-9.]+ % of it for noisy or contended values: half of the earlier predictions"
-        )
-
-    def test_unknown_intervals_count_as_unknown_values(self) -> None:
-        signature = self.noisy(0.2, 1)
-        for metric in signature["metrics"].values():
-            metric.update(ci_low=None, ci_high=None)
-        share = uncertainty(signature).share
-        self.assertEqual(share, uncertainty(signature).graded / uncertainty(signature).values)
-
-    def test_a_noisy_pair_is_measured(self) -> None:
-        """It was "has no value" before."""
-        w = synthetic.copy_contention()
-        for line in w.lines[1:-1]:
-            for entry in line["derived"]:
-                entry["grades"] = ["noisy"]
-        text = synthetic.gemms().text() + copies().text()
-        lines = machine_of(self.signature(text + w.text()).json).lines
-        self.assertTrue([line for line in lines if line.startswith("cil ")])
 
 
 class Everything(workplace.Scratch):
