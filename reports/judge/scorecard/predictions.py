@@ -158,7 +158,7 @@ class Predictor:
         if place not in self._known:
             try:
                 self._known[place] = dict(ask(alike))
-            except NoAnswer:
+            except AdviseError:
                 self._known[place] = {}
         if own not in self._known[place]:
             self._known[place].update(ask([own]))
