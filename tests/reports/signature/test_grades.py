@@ -11,7 +11,7 @@ from typing import Optional
 
 import synthetic
 import workplace
-from synthetic import copies, everything, headline, value
+from synthetic import everything, headline, value
 
 from reports.records import validate
 from reports.signature import machine
@@ -19,7 +19,6 @@ from reports.page.charts import LineChart, Mark, Series, draw_lines
 from reports.signature.headline import headline as headline_of
 from reports.records.quantity import half_width, tag
 from reports.signature.report import render
-from reports.signature.signature import Signature
 
 try:
     import jsonschema

@@ -6,15 +6,17 @@ from __future__ import annotations
 import json
 import math
 import unittest
+from unittest import mock
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 import synthetic
 import workplace
 from scorecard_example import Truth, machine
+from tests.reports.advice import asked
 
-from reports.advice import library as advise
-from reports.judge.advise import read_signature
+from reports.advice.ask import read_signature
+from reports.predict.simulation import Simulation
 from reports.judge.compare.numbers import BadNumbers
 from reports.judge.scorecard import metrics, predictions, price, workload, workload_file
 from reports.judge.scorecard.price import BETTER, MIXED, Price, Prices
@@ -159,8 +161,8 @@ class Times(workplace.Scratch):
 
     def predict(self, text: str, line: str) -> predictions.Prediction:
         self.run_build(text)
-        path = self.folder / "signature.json"
-        return predictions.predict(read_signature(path), path, items(line)[0])
+        path, mix = self.folder / "signature.json", items(line)
+        return predictions.Predictor(read_signature(path), path, mix, asked.BIN, self.folder).predict(mix[0])
 
     def test_copies(self) -> None:
         text = synthetic.copies().text()
@@ -187,40 +189,61 @@ class Times(workplace.Scratch):
             ("copy down 1M", "no such case"),
             ("copy up 9G", "less than 1/64"),
             ("message allreduce 1M devices=2", "measured alone"),
-            ("gemm 64x64x64 f32", "lacks measurements|cannot load"),
-            ("gemm-ar 64x64x64 f32 devices=2", "lacks measurements|cannot load"),
+            ("gemm 64x64x64 f32", "depend on|no value for|not built"),
+            ("gemm-ar 64x64x64 f32 devices=2", "depend on|no value for|not built"),
         ):
             with self.subTest(line), self.assertRaisesRegex(predictions.Unanswered, why):
                 self.predict(text, line)
 
-    def test_gemms(self) -> None:
-        if not advise.library_path().exists():
-            self.skipTest("skipped: no libgpusig_advise.so")
-        text = synthetic.gemms().text() + synthetic.copies().text()
-        for m, n, k in ((64, 512, 4096), (300, 1000, 2000)):
-            found = self.predict(text, "gemm %dx%dx%d f32" % (m, n, k))
-            self.assertAlmostEqual(
-                found.seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=0.05
-            )
-            self.assertEqual(found.notes, ())
-        self.assertIsNone(self.predict(text, "gemm 99999x99999x99999 f32").half)
-        with self.assertRaisesRegex(predictions.Unanswered, "too few to predict|lacks"):
-            self.predict(synthetic.efficiency().text(), "gemm 4096x4096x4096 f32")
+    def predictor(self, *lines: str, change: Any = None) -> Tuple[List[Item], predictions.Predictor]:
+        """Of a simulated machine, whose run had no schedules unless a change adds them."""
+        path, mix = asked.stored(asked.signature(change), self.folder), items(*lines)
+        return mix, predictions.Predictor(asked.signature(change), path, mix, asked.BIN, self.folder)
 
-    def test_what_was_measured_is_no_prediction(self) -> None:
-        if not advise.library_path().exists():
-            self.skipTest("skipped: no libgpusig_advise.so")
-        times = {"serial": 9e-3, "shard": 8e-3, "hetero-fused-1d": 7e-3}
-        text = (
-            synthetic.gemms().text()
-            + synthetic.copies().text()
-            + synthetic.schedules({(4096, 512, 512): times}).text()
+    @unittest.skipUnless(asked.BUILT, "needs the programs: make")
+    def test_gemms_that_are_alike_are_simulated_together(self) -> None:
+        mix, predictor = self.predictor(
+            "gemm 4096x4096x4096 bf16",
+            "gemm 1024x4096x512 bf16",
+            "a2a-gemm-uneven 4096x4096x4096 bf16 devices=4",
         )
-        found = self.predict(text, "ag-gemm 4096x512x512 f32 devices=4")
-        self.assertAlmostEqual(found.seconds / 7e-3, 1, delta=0.01)
-        self.assertLess(found.half, 0.01)
-        self.assertEqual(found.notes, ("measured in this run: hetero-fused-1d by engine",))
-        self.assertLess(self.predict(text, "ag-gemm 4096x512x512 f32 devices=3").seconds, 6e-3)
+        with mock.patch.object(Simulation, "_start", autospec=True, side_effect=Simulation._start) as start:
+            whole, small, fused = (predictor.predict(item) for item in mix)
+            programs = [call.args[0].name for call in start.call_args_list if "units" not in call.args[1]]
+        self.assertTrue(0 < small.seconds < whole.seconds < fused.seconds)
+        alone = predictor._adviser.gemm([(4096, 4096, 4096)], "bf16")
+        self.assertAlmostEqual(whole.seconds / alone[4096, 4096, 4096], 1, delta=1e-9)
+        self.assertLess(programs.count("gemm/efficiency"), 40)
+        self.assertEqual(whole.notes, ())
+        self.assertRegex(fused.notes[0], "^[a-z0-9-]+ by (engine|kernel)$")
+        self.assertIn("the expected error is a lower limit: no schedules were measured", fused.notes)
+
+    @unittest.skipUnless(asked.BUILT, "needs the programs: make")
+    def test_where_one_has_no_answer_those_alike_have_theirs(self) -> None:
+        far = (1 << 32) - 1
+        mix, predictor = self.predictor(
+            "gemm %dx%dx%d bf16" % (far, far, far),
+            "gemm 1024x1024x1024 bf16",
+            "gemm-rs 64x64x64 bf16 devices=4",
+        )
+        self.assertGreater(predictor.predict(mix[1]).seconds, 0)
+        for item in (mix[0], mix[2]):
+            with self.assertRaises(predictions.Unanswered):
+                predictor.predict(item)
+
+    @unittest.skipUnless(asked.BUILT, "needs the programs: make")
+    def test_what_was_measured_is_no_prediction(self) -> None:
+        question = {"m": 4096, "n": 512, "k": 512, "devices": 4, "op": "ag-gemm", "type": "bf16"}
+        times = {"serial": [9e-3, 8.9e-3, 9.1e-3], "shard": [7e-3, 6.99e-3, 7.01e-3]}
+        mix, predictor = self.predictor(
+            "ag-gemm 4096x512x512 bf16 devices=4",
+            "ag-gemm 4096x512x512 bf16 devices=2",
+            change=asked.measured_schedules(question, times),
+        )
+        found = predictor.predict(mix[0])
+        self.assertEqual((found.seconds, found.notes), (7e-3, ("measured in this run: shard by engine",)))
+        self.assertLess(found.half or 1, 0.01)
+        self.assertLess(predictor.predict(mix[1]).seconds, 1e-3)
 
     def test_headline_numbers(self) -> None:
         one = machine(
@@ -230,7 +253,7 @@ class Times(workplace.Scratch):
                 "micro/launch/launch_back_to_back": Truth(2e-6, 1e-9, "lower", "s"),
             },
         )
-        mix = workload.mix_of([one], items("memory triad 12G count=2", "launch 10000"))
+        mix = workload.mix_of([one], items("memory triad 12G count=2", "launch 10000"), asked.BIN)
         self.assertAlmostEqual(mix.items[0].times["a"].seconds, 2 * (12 << 30) / 1e12, delta=1e-6)
         self.assertAlmostEqual(mix.items[1].times["a"].seconds, 0.02, delta=1e-6)
         self.assertAlmostEqual(mix.total.times["a"].seconds, 2 * (12 << 30) / 1e12 + 0.02, delta=1e-6)
@@ -248,7 +271,7 @@ class Mixes(unittest.TestCase):
         made = self.machines(
             ("a", {"read": 1e12, "triad": 1e12}), ("b", {"triad": 5e12}), ("c", {"read": 2e12, "triad": 1e12})
         )
-        mix = workload.mix_of(made, items("memory read 1G", "memory triad 1G"))
+        mix = workload.mix_of(made, items("memory read 1G", "memory triad 1G"), asked.BIN)
         self.assertIsNone(mix.total.times["b"].seconds)
         self.assertEqual(mix.total.times["b"].reason, "1 of 2 items without an answer")
         self.assertEqual((mix.total.rank.best, mix.common_items, mix.common.rank.best), (["c"], 1, ["b"]))
@@ -258,7 +281,7 @@ class Mixes(unittest.TestCase):
         made = self.machines(("a", {"read": 1e12}), ("b", {"read": 1e12}))
         made[1] = machine("a", {"micro/memory/memory_read_bandwidth": Truth(1e12, 0.002)}, 4)
         made[1].name = "b"
-        mix = workload.mix_of(made, items("memory read 1G"))
+        mix = workload.mix_of(made, items("memory read 1G"), asked.BIN)
         for line in (mix.items[0], mix.total):
             self.assertEqual((sorted(line.rank.best), line.speeds["a", "b"].value), (["a", "b"], 1.0))
             self.assertTrue(line.speeds["a", "b"].low <= 1 <= line.speeds["a", "b"].high)
@@ -294,9 +317,11 @@ class Mixes(unittest.TestCase):
     def test_a_host_launches_nothing_next_to_a_gpu(self) -> None:
         launches = {"micro/launch/launch_back_to_back": Truth(1e-6, 0.01, "lower", "s")}
         made = [machine("node", launches, backend="host"), machine("a", launches)]
-        mix = workload.mix_of(made, items("launch 10"))
+        mix = workload.mix_of(made, items("launch 10"), asked.BIN)
         self.assertIn("own threads", mix.items[0].times["node"].reason)
-        self.assertIsNotNone(workload.mix_of(made[:1], items("launch 10")).items[0].times["node"].seconds)
+        self.assertIsNotNone(
+            workload.mix_of(made[:1], items("launch 10"), asked.BIN).items[0].times["node"].seconds
+        )
 
 
 class Unbeaten(unittest.TestCase):
