@@ -351,6 +351,15 @@ def _registers(fit: _Fit, found: Found) -> Iterator[Key]:
         yield Key("block_register_bytes", fit.tiling.block_register_bytes, "a part of them for every slot")
 
 
+def _cache_rate(fit: _Fit, machine: Machine, error: float) -> Iterator[Key]:
+    """The rate of the last cache, where no program told it."""
+    most = machine.units * machine.unit_bandwidth
+    if fit.machine.llc_bandwidth != machine.llc_bandwidth:
+        yield Key("llc_bandwidth", fit.machine.llc_bandwidth, "fitted with the tiles of GEMMs", error)
+    elif machine.llc_bandwidth == math.inf and most < math.inf:
+        yield Key("llc_bandwidth", most, "at least: what all units read, as it limits no GEMM", error)
+
+
 def _costs_of_tiles(fit: _Fit) -> Iterator[Key]:
     t, text = fit.tiling, "fitted with the tiles, which explain the times of GEMMs less well alone"
     if t.start_ns > 0:
@@ -402,8 +411,7 @@ def keys(measured: Measured, found: Found) -> Iterator[Key | Missing]:
     yield from _costs_of_tiles(fit)
     if "block_share" not in found:
         yield Key("block_share", fit.machine.block_share, "fitted with the tiles of GEMMs", median(off))
-    if fit.machine.llc_bandwidth != machine.llc_bandwidth:
-        yield Key("llc_bandwidth", fit.machine.llc_bandwidth, "fitted with the tiles of GEMMs", median(off))
+    yield from _cache_rate(fit, machine, median(off))
     yield Key("gemm_efficiency", efficiency, why)
     for type_, gemms in samples.items():
         yield _rate(fit, type_, gemms, efficiency)

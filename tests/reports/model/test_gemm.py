@@ -109,6 +109,13 @@ class Keys(unittest.TestCase):
         self.assertEqual(simulated.far_off(keys, {"llc_bandwidth": truth["llc_bandwidth"]}), [])
         self.check_rates(keys, truth)
 
+    def test_a_cache_that_limits_no_gemm_is_as_fast_as_all_units(self) -> None:
+        model = simulated.LARGE + "llc_bandwidth = 1e14\n"
+        measured = simulated.measured(model, 1, PROGRAMS[:1])
+        truth, (keys, _) = truth_of(measured), fitted(measured, "llc_bandwidth")
+        self.assertAlmostEqual(keys["llc_bandwidth"].value / (truth["units"] * truth["unit_bandwidth"]), 1)
+        self.assertTrue(keys["llc_bandwidth"].source.startswith("at least: "))
+
     def test_drawn_machines(self) -> None:
         """Tiles and rates where GEMMs tell them, and times in any case."""
         for seed in (2, 4, 12):
