@@ -136,9 +136,9 @@ def table(advice: Json) -> str:
 
 
 _LEGEND = (
-    "Ratio: the time divided by that of the fastest machine. Expected error: half of the earlier predictions "
-    'for that machine were closer; "at least" means that only GEMMs could be compared, no schedules; of a '
-    "measured time half its interval, at least 1 %. GEMM alone, "
+    "Ratio: the time divided by that of the fastest machine. Expected error: half of the times that the run "
+    'measured were closer to those of its model; "at least" means that it measured no schedules, so the '
+    "error is that of fitted keys; of a measured time half its interval, at least 1 %. GEMM alone, "
     "transfers alone: the whole GEMM or the whole exchange, with nothing else running. Serial: one after the "
     "other."
 )

@@ -196,7 +196,7 @@ class Times(workplace.Scratch):
                 self.predict(text, line)
 
     def predictor(self, *lines: str, change: Any = None) -> Tuple[List[Item], predictions.Predictor]:
-        """Of a simulated machine, whose run had no schedules unless a change adds them."""
+        """The predictor of a simulated machine, whose run had no schedules unless a change adds them."""
         path, mix = asked.stored(asked.signature(change), self.folder), items(*lines)
         return mix, predictions.Predictor(asked.signature(change), path, mix, asked.BIN, self.folder)
 
