@@ -131,7 +131,7 @@ class Telling(workplace.Scratch):
         asked.stored(asked.signature(asked.measured_schedules(QUESTION, times)), self.folder)
         out = " ".join(self.advise(str(self.folder), *OPTIONS)[1].split())
         self.assertIn("measured in this run of", out)
-        self.assertRegex(out, r"schedule shard copy method engine measured 7.00 µs in this run \(95 %: ")
+        self.assertRegex(out, r"schedule shard copy method engine measured 7 µs in this run \(95 %: ")
 
     def test_wrong_results_are_said(self) -> None:
         def wrong(found: Json) -> None:
