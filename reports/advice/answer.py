@@ -33,14 +33,14 @@ def _score(adviser: Adviser) -> str:
     )
 
 
-def _error_text(adviser: Adviser, advice: Json) -> str:
+def _error_text(advice: Json) -> str:
     expected = percent(advice["expected_error"])
     if advice["pick"]["measured_s"] is not None:
         return "%s, half of the interval of the measured time; of predictions %s" % (
             percent(half_interval(advice["pick"])),
             expected,
         )
-    if PROGRAM in adviser.checked:
+    if advice["scored"]:
         return "%s: half of the times of %s that the run measured are within that of its model" % (
             expected,
             PROGRAM,
@@ -126,6 +126,7 @@ def answers(adviser: Adviser, shapes: Sequence[Sides], work: Work) -> dict[Sides
             "comm_s": predicted.comm_s,
             "expected_error": adviser.expected_error(),
             "ratio_error": adviser.ratio_error(),
+            "scored": PROGRAM in adviser.checked,
             "needs": [need._asdict() for need in predicted.needs],
             "score": _score(adviser),
             "why": _why(predicted, candidates[0]["schedule"]),
@@ -133,7 +134,7 @@ def answers(adviser: Adviser, shapes: Sequence[Sides], work: Work) -> dict[Sides
         prefer_measured(adviser.signature, advice)
         near = [c for c in candidates if c["tie"] and c["schedule"] != advice["pick"]["schedule"]]
         advice["decided"] = not near and not advice["needs"]
-        advice["expected_error_text"] = _error_text(adviser, advice)
+        advice["expected_error_text"] = _error_text(advice)
         found[sides] = advice
     return found
 

@@ -83,8 +83,10 @@ def _decided(advice: Json) -> str:
         some = any(c["measured_s"] is None for c in advice["candidates"])
         rest = ", or is predicted to, by more than its error" if some else ""
         return "yes, measured in this run: every other schedule took longer, beyond the intervals" + rest
-    return "yes: every other schedule is predicted to be slower by more than ratios may be off, %s" % (
-        percent(off(advice))
+    least = "" if advice["scored"] else "at least "
+    return "yes: every other schedule is predicted to be slower by more than ratios may be off, %s%s" % (
+        least,
+        percent(off(advice)),
     )
 
 

@@ -63,7 +63,7 @@ def _values(text: str) -> tuple[int, ...]:
         return grid.values_of(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"'{text[:40]}' is not a whole number from 1 to 2^32 - 1, several as 1024,4096, or a range as "
+            f"'{text[:40]}' is not a whole number from 1 to 2^24, several as 1024,4096, or a range as "
             "256:16384"
         ) from None
 

@@ -311,13 +311,15 @@ class Telling(workplace.Scratch):
 
     def test_all_without_an_answer_end_as_one_does(self) -> None:
         for form in ("table", "json"):
-            code, out, err = self.advise(self.empty, self.slow, *OPTIONS, "--op", "gemm-rs", "--format", form)
+            code, out, err = self.advise(
+                self.empty, self.slow, *OPTIONS, "--op", "gemm-rs", "--type", "f16", "--format", form
+            )
             self.assertEqual((code, out), (77, ""))
             lines = err.splitlines()
             self.assertEqual(len(lines), 2)
             self.assertTrue(lines[0].startswith("gpusig: advise: empty: "), err)
             self.assertTrue(lines[1].startswith("gpusig: advise: slow: "), err)
-            self.assertEqual(code, self.advise(self.slow, *OPTIONS, "--op", "gemm-rs")[0])
+            self.assertEqual(code, self.advise(self.slow, *OPTIONS, "--op", "gemm-rs", "--type", "f16")[0])
 
     def test_what_cannot_be_read_ends_all_with_one_line(self) -> None:
         (self.folder / "broken.json").write_text("{", encoding="utf-8")

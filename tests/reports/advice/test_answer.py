@@ -191,7 +191,7 @@ class Telling(workplace.Scratch):
             (good, ["--op", "gemm"], 2, "unknown value 'gemm'; values: ag-gemm"),
             (good, ["--type", "i8"], 2, "--type"),
             (good, ["--op", "ag-gemm,gemm-rs"], 2, "one each without --compile"),
-            (good, ["--op", "gemm-rs"], 77, "not supported"),
+            (good, ["--op", "gemm-rs", "--type", "f16"], 77, "not supported"),
             (good, ["--devices", "1"], 2, "--devices"),
             (good, ["--devices", "65"], 2, "--devices"),
             (good, ["--format", "machine"], 2, "none of table, json"),

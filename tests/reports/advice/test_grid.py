@@ -26,7 +26,7 @@ class Values(unittest.TestCase):
             ("100:300:1", (100, 128, 256, 300)),
             ("7:7,1", (1, 7)),
             ("1:4", (1, 2, 3, 4)),
-            (str((1 << 32) - 1), ((1 << 32) - 1,)),
+            (str(1 << 24), (1 << 24,)),
         ):
             self.assertEqual(grid.values_of(text), values, text)
 
@@ -40,7 +40,7 @@ class Values(unittest.TestCase):
             "1,",
             ":",
             "1:",
-            str(1 << 32),
+            str((1 << 24) + 1),
             "9" * 5000,
             "1.5",
             " ",

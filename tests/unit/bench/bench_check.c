@@ -328,7 +328,7 @@ static void a_case_that_fails_before_its_samples_leaves_no_time(void)
 	two_cases.axes = turns;
 	memset(&act, 0, sizeof(act));
 	act.first_fails = true;
-	act.checks = 1000;
+	act.checks = 100000;
 	expect(run_of(&two_cases, "host", "rounds", "30") == 1);
 	expect(strstr(output, "no first case") != NULL);
 	expect(polls > 0 && polls <= act.checks);

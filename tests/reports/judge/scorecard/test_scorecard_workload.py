@@ -224,7 +224,7 @@ class Times(workplace.Scratch):
         mix, predictor = self.predictor(
             "gemm %dx%dx%d bf16" % (far, far, far),
             "gemm 1024x1024x1024 bf16",
-            "gemm-rs 64x64x64 bf16 devices=4",
+            "gemm-rs 64x64x64 f16 devices=4",
         )
         self.assertGreater(predictor.predict(mix[1]).seconds, 0)
         for item in (mix[0], mix[2]):
