@@ -125,7 +125,7 @@ int late_copy_time(struct late_copy *l, struct bench_case *c)
 	}
 	l->samples++;
 	l->missed += late;
-	/* Of a bulk that ended before the copy was ready, nothing is left. */
+	/* Nothing is left of a bulk that ended before the copy was ready. */
 	c->self_seconds += fmax(seconds, 0.0);
 	return c->status;
 }
