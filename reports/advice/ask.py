@@ -19,7 +19,7 @@ from reports.records.jsonl import BadRecord, Json, Refused, is_number
 from reports.records.quantity import plural
 from reports.signature import signature_file
 
-PROGRAM, GEMM = "overlap/ficco", "gemm/efficiency"
+PROGRAM, GEMM = check.SCORED, "gemm/efficiency"
 GEMM_ALONE, COMMUNICATION, SERIAL = "gemm", "communication", "serial"
 BAD, CANNOT = 1, 77
 
@@ -81,6 +81,11 @@ def read_signature(path: Path) -> Json:
 
 def text_of(sides: Sides) -> str:
     return "%dx%dx%d" % sides
+
+
+def _gemms(shapes: Sequence[Sides], kind: str) -> list[str]:
+    """Options that name GEMMs, each once."""
+    return ["--type", kind, "--mflop", "0", "--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
 
 
 def _by_sides(found: Simulated) -> tuple[dict[Sides, Times], dict[Sides, str]]:
@@ -205,8 +210,7 @@ class Adviser:
 
     def predict(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Predicted]:
         """Every schedule by every copy method, of all shapes in one process. NoAnswer where one has none."""
-        options = ["--op", work.op, "--type", work.type, "--mflop", "0"]
-        options += ["--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
+        options = ["--op", work.op, *_gemms(shapes, work.type)]
         simulation, base = self.run(PROGRAM, work.devices, options)
         times, reasons = _by_sides(base)
         for sides in shapes:
@@ -228,14 +232,13 @@ class Adviser:
 
     def times(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Times]:
         """The same without what is known of its error; empty where a shape is impossible."""
-        options = ["--op", work.op, "--type", work.type, "--mflop", "0"]
-        options += ["--shape", ",".join(map(text_of, shapes))]
+        options = ["--op", work.op, *_gemms(shapes, work.type)]
         return _by_sides(self.run(PROGRAM, work.devices, options)[1])[0]
 
     def gemm(self, shapes: Sequence[Sides], kind: str) -> dict[Sides, float]:
         """Seconds of GEMMs without communication, on one device."""
-        options = ["--type", kind, "--mflop", "0", "--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
-        simulation, base = self.run(GEMM, 1, [*options, "--variant", GEMM_ALONE])
+        options = [*_gemms(shapes, kind), "--variant", GEMM_ALONE]
+        simulation, base = self.run(GEMM, 1, options)
         times, reasons = _by_sides(base)
         for sides in shapes:
             if not times.get(sides):

@@ -18,7 +18,7 @@ from reports.records.quantity import percent
 from reports.signature.chunks import CHUNKS, ways_of
 
 FORMAT = 1
-MOST_VALUES, MOST_WAYS = 256, 64  # of a side, and of a grid, that advise/advise.h reads
+MOST_VALUES = 256  # of a side, that advise/advise.h reads
 _MOST_POINTS = 20000  # of a grid
 _MOST_SIDE = 1 << 24  # of a GEMM, in the programs
 _AN_OCTAVE, _MOST_AN_OCTAVE = 4, 64  # points

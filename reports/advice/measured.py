@@ -7,9 +7,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from reports.advice.ask import PROGRAM
 from reports.records.jsonl import Json, is_number
-
-PROGRAM = "overlap/ficco"
 
 
 def off(advice: Json) -> float:
