@@ -8,11 +8,13 @@ import atexit
 import functools
 import json
 import tempfile
+import unittest
 from pathlib import Path
 from typing import Callable, Dict, List, Optional
 
 import workplace  # noqa: F401  the root on the path
 
+from reports.advice.ask import Adviser
 from reports.model import text
 from reports.records.jsonl import Json
 
@@ -86,3 +88,10 @@ def measured_schedules(question: Json, times_s: Dict[str, List[float]]) -> Calla
         found["programs"]["overlap/ficco"] = section
 
     return change
+
+
+def adviser(test: unittest.TestCase) -> Adviser:
+    """One on the machine's run, for as long as a test lasts."""
+    made = tempfile.TemporaryDirectory()
+    test.addCleanup(made.cleanup)
+    return Adviser(signature(), run(), BIN, Path(made.name))

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
 import workplace
 
-from reports.advice.ask import Adviser, Work
+from reports.advice.ask import Work
 from reports.advice.early import early
 
 from tests.reports.advice import asked
@@ -21,11 +19,6 @@ SIDES = (4096, 4096, 512)
 
 @unittest.skipUnless(asked.BUILT, "needs the programs: make")
 class Early(workplace.Scratch):
-    def adviser(self) -> Adviser:
-        made = tempfile.TemporaryDirectory()
-        self.addCleanup(made.cleanup)
-        return Adviser(asked.signature(), asked.run(), asked.BIN, Path(made.name))
-
     def test_gains_are_those_of_the_machine(self) -> None:
         (self.folder / "truth.model").write_text(asked.MODEL, encoding="utf-8")
         words = [str(asked.BIN / "overlap/trigger"), "--device", "sim:%s:0-3" % (self.folder / "truth.model")]
@@ -46,7 +39,7 @@ class Early(workplace.Scratch):
             for variant in record.get("variants", ()) if record["kind"] == "case" else ():
                 if variant["median_s"]:
                     times.setdefault(variant["name"], []).append(variant["median_s"])
-        found = early(self.adviser(), SIDES, Work("gemm-rs", "f32", asked.DEVICES))
+        found = early(asked.adviser(self), SIDES, Work("gemm-rs", "f32", asked.DEVICES))
         assert found is not None
         self.assertAlmostEqual(found["whole_s"] / min(times["whole_then_send"]), 1, delta=0.05)
         self.assertGreaterEqual(len(found["ways"]), 3)
@@ -58,7 +51,7 @@ class Early(workplace.Scratch):
         self.assertIn("over the whole GEMM and then the send", found["text"])
 
     def test_a_gain_within_the_error_is_none(self) -> None:
-        adviser = self.adviser()
+        adviser = asked.adviser(self)
         adviser.checked["overlap/trigger"] = {"median": 9.0}
         found = early(adviser, SIDES, Work("gemm-ar", "f32", asked.DEVICES))
         assert found is not None
@@ -66,10 +59,10 @@ class Early(workplace.Scratch):
         self.assertTrue(found["text"].startswith("nothing gains over the whole GEMM"), found["text"])
 
     def test_where_c_is_not_sent_nothing_is_told(self) -> None:
-        self.assertIsNone(early(self.adviser(), SIDES, Work("ag-gemm", "f32", asked.DEVICES)))
+        self.assertIsNone(early(asked.adviser(self), SIDES, Work("ag-gemm", "f32", asked.DEVICES)))
 
     def test_what_cannot_be_predicted_is_told_with_its_reason(self) -> None:
-        found = early(self.adviser(), ((1 << 32) - 1,) * 3, Work("gemm-rs", "f32", asked.DEVICES))
+        found = early(asked.adviser(self), ((1 << 32) - 1,) * 3, Work("gemm-rs", "f32", asked.DEVICES))
         assert found is not None
         self.assertEqual((found["whole_s"], found["best"], found["ways"]), (None, None, []))
         self.assertRegex(found["text"], "^not predicted: .")

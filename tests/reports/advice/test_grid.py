@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import unittest
-from pathlib import Path
 
 import workplace
 
@@ -58,13 +56,8 @@ class Values(unittest.TestCase):
 
 @unittest.skipUnless(asked.BUILT, "needs the programs: make")
 class Tables(workplace.Scratch):
-    def adviser(self) -> Adviser:
-        made = tempfile.TemporaryDirectory()
-        self.addCleanup(made.cleanup)
-        return Adviser(asked.signature(), asked.run(), asked.BIN, Path(made.name))
-
     def test_points_are_in_order_and_their_times_those_of_the_question(self) -> None:
-        adviser, asked_for = self.adviser(), grid.Grid((1024, 4096), (512, 4096), (4096, 8192))
+        adviser, asked_for = asked.adviser(self), grid.Grid((1024, 4096), (512, 4096), (4096, 8192))
         works = [Work("ag-gemm", "bf16", asked.DEVICES), Work("gemm-rs", "f32", asked.DEVICES)]
         note = "the signature has " + "many words " * 20
         lines = grid.table(adviser, asked_for, works, "./gpusig advise x\ny", [note]).splitlines()
@@ -103,7 +96,7 @@ class Tables(workplace.Scratch):
         self.assertEqual(set(grid.interpolated(of, times, (100, 10, 300))), {way, other})
 
     def test_a_dense_table_is_less_off_between_its_points(self) -> None:
-        adviser, work, off = self.adviser(), Work("ag-gemm", "bf16", asked.DEVICES), []
+        adviser, work, off = asked.adviser(self), Work("ag-gemm", "bf16", asked.DEVICES), []
         for points in (1, 16):
             of = grid.Grid(grid.values_of("512:8192:%d" % points), (4096,), (4096,))
             off.append(grid.off_between(adviser, of, work, grid.times_at(adviser, of, work)))
@@ -113,13 +106,13 @@ class Tables(workplace.Scratch):
     def test_what_is_impossible_is_a_dash(self) -> None:
         """Nothing of one row can be cut."""
         work = Work("ag-gemm", "bf16", asked.DEVICES)
-        text = grid.table(self.adviser(), grid.Grid((2, 4096), (4096,), (512,)), [work], "", [])
+        text = grid.table(asked.adviser(self), grid.Grid((2, 4096), (4096,), (512,)), [work], "", [])
         small, large = text.splitlines()[-3:-1]
         self.assertIn("-", small.split())
         self.assertNotIn("-", large.split())
 
     def test_where_nothing_is_possible_it_is_refused_with_the_reason(self) -> None:
-        adviser = self.adviser()
+        adviser = asked.adviser(self)
         for kind, sides, said in (("i8", 4096, "choices: |values: "), ("bf16", (1 << 32) - 1, ".")):
             with self.assertRaisesRegex(AdviseError, said):
                 works = [Work("ag-gemm", kind, asked.DEVICES)]
