@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from typing import NamedTuple, Sequence
 
-from reports.advice.ask import PROGRAM, SERIAL, Adviser, NoAnswer, Predicted, Sides, Work, measured_with
+from reports.advice.ask import (
+    PROGRAM,
+    SERIAL,
+    Adviser,
+    NoAnswer,
+    Predicted,
+    Sides,
+    Work,
+    corrected_by,
+    measured_with,
+)
 from reports.advice.early import early
 from reports.advice.measured import half_interval, prefer_measured
 from reports.predict.skill import sentence
@@ -141,8 +151,8 @@ def answers(adviser: Adviser, shapes: Sequence[Sides], work: Work) -> dict[Sides
 
 def answer(adviser: Adviser, question: Question, notes: Sequence[str]) -> Json:
     advice = answers(adviser, [question.sides], question.work)[question.sides]
-    more = measured_with(adviser, question.work.devices)
-    advice["notes"] = [*notes, *([more] if more else []), *_simulated(adviser.signature)]
+    more = measured_with(adviser, question.work.devices), corrected_by(adviser, question.work.op)
+    advice["notes"] = [*notes, *filter(None, more), *_simulated(adviser.signature)]
     advice["early"] = early(adviser, question.sides, question.work)
     advice["chunks"] = _chunks(adviser.signature)
     return advice

@@ -8,15 +8,17 @@ import math
 from pathlib import Path
 from typing import ContextManager, Mapping, NamedTuple, Optional, Sequence
 
+from reports.model import text
 from reports.model.fit import NoModel
 from reports.predict import check
 from reports.predict.answer import lacking, made_up
 from reports.predict.change import AS_IT_IS
+from reports.predict.correction import Corrections, words_of
 from reports.predict.machine import Machine, of_signature
 from reports.predict.search import Doubts, doubts
 from reports.predict.simulation import Failed, Simulated, Simulation
 from reports.records.jsonl import BadRecord, Json, Refused, is_number
-from reports.records.quantity import plural
+from reports.records.quantity import plural, ratio_text
 from reports.signature import signature_file
 
 PROGRAM, GEMM = check.SCORED, "gemm/efficiency"
@@ -56,7 +58,8 @@ class Need(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """`gemm_s`, `comm_s`: the whole GEMM, and the whole exchange by the faster copy method, alone."""
+    """`times` are corrected. `gemm_s`, `comm_s`: the whole GEMM, and the whole exchange by the faster copy
+    method, alone, on the model."""
 
     times: Times
     gemm_s: float
@@ -88,24 +91,26 @@ def _gemms(shapes: Sequence[Sides], kind: str) -> list[str]:
     return ["--type", kind, "--mflop", "0", "--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
 
 
-def _by_sides(found: Simulated) -> tuple[dict[Sides, Times], dict[Sides, str]]:
+def _by_sides(
+    found: Simulated, corrections: Corrections = Corrections([])
+) -> tuple[dict[Sides, Times], dict[Sides, str]]:
     """Times, and reasons of cases without, by the sides of their GEMM."""
     times: dict[Sides, Times] = {}
     reasons: dict[Sides, str] = {}
     for key, case in found.cases.items():
-        words = dict(word.partition("=")[::2] for word in key.split())
+        words, case_times = words_of(key), corrections.corrected(key, case.times)
         m, n, k = (int(side) for side in words["shape"].split("x"))
         own = times.setdefault((m, n, k), {})
-        own.update({(name, words.get("copy-method", "")): s for name, s in case.times.items()})
+        own.update({(name, words.get("copy-method", "")): s for name, s in case_times.items()})
         if case.reason:
             reasons[m, n, k] = case.reason
     return times, reasons
 
 
-def _checked(folder: Path) -> dict[str, Json]:
+def _checked(folder: Path, model: Path) -> dict[str, Json]:
     """The errors of the model of a run by program, as the run found them (reports/predict/check.py)."""
     try:
-        found = check.kept(folder)
+        found = check.kept(folder, model)
     except Refused:
         return {}
     rows = found["programs"] if found else []
@@ -125,14 +130,19 @@ class Adviser:
             self._machine = of_signature(signature, file, folder)
         except NoModel as why:
             raise NoAnswer(str(why)) from None
-        self.checked = _checked(file.parent)
+        self.checked = _checked(file.parent, folder / text.NAME)
+        self.corrections = Corrections(self.checked.get(PROGRAM, {}).get("corrections", []))
         self._keys_error = 0.0
 
     def expected_error(self, program: str = PROGRAM) -> float:
-        """Relative, of a time: the median that the run found in cases of the program that no fit reads. Of
-        a run that found none, what the errors of fitted keys make of the times asked last: a lower limit."""
+        """Relative, of a time as it is told: the median that the run found in cases of the program that no
+        fit reads. Of a run that found none, what the errors of fitted keys make of the times asked last: a
+        lower limit."""
         row = self.checked.get(program)
-        return float(row["median"]) if row else self._keys_error
+        if row is None:
+            return self._keys_error
+        corrected = row.get("corrected")
+        return float(row["median"] if corrected is None else corrected)
 
     def ratio_error(self) -> float:
         """The same of ratios between schedules of the same work, on which choices depend."""
@@ -199,7 +209,7 @@ class Adviser:
         found: dict[Sides, list[Need]] = {}
         runs = simulation.together([one.change for one in matter.matter])
         for one, run in zip(matter.matter, runs):
-            changed = {} if isinstance(run, Failed) else _by_sides(run)[0]
+            changed = {} if isinstance(run, Failed) else _by_sides(run, self.corrections)[0]
             for sides, times in base.items():
                 after = changed.get(sides, {})
                 pick = min(times, key=lambda way: times[way])
@@ -212,7 +222,7 @@ class Adviser:
         """Every schedule by every copy method, of all shapes in one process. NoAnswer where one has none."""
         options = ["--op", work.op, *_gemms(shapes, work.type)]
         simulation, base = self.run(PROGRAM, work.devices, options)
-        times, reasons = _by_sides(base)
+        times, reasons = _by_sides(base, self.corrections)
         for sides in shapes:
             if not times.get(sides):
                 raise self._no_answer(reasons.get(sides, "no case fits the question"), work.devices)
@@ -233,7 +243,7 @@ class Adviser:
     def times(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Times]:
         """The same without what is known of its error; empty where a shape is impossible."""
         options = ["--op", work.op, *_gemms(shapes, work.type)]
-        return _by_sides(self.run(PROGRAM, work.devices, options)[1])[0]
+        return _by_sides(self.run(PROGRAM, work.devices, options)[1], self.corrections)[0]
 
     def gemm(self, shapes: Sequence[Sides], kind: str) -> dict[Sides, float]:
         """Seconds of GEMMs without communication, on one device."""
@@ -245,6 +255,17 @@ class Adviser:
                 raise self._no_answer(reasons.get(sides, "no case fits the question"), 1)
         self._doubts(simulation, base)
         return {sides: times[sides][GEMM_ALONE, ""] for sides in shapes}
+
+
+def corrected_by(adviser: Adviser, op: str) -> Optional[str]:
+    """A remark where what the run measured corrects predictions."""
+    if adviser.corrections.empty:
+        return None
+    low, high = adviser.corrections.range_of(op)
+    return "the model's times of schedules are multiplied by %s to %s, as the run measured each of them" % (
+        ratio_text(low),
+        ratio_text(high),
+    )
 
 
 def measured_with(adviser: Adviser, devices: int) -> Optional[str]:

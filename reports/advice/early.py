@@ -8,6 +8,7 @@ from typing import Optional
 from reports.advice.ask import AdviseError, Adviser, Sides, Work, text_of
 from reports.records.jsonl import Json
 from reports.records.quantity import human, percent, ratio_text
+from reports.predict.correction import words_of
 from reports.predict.simulation import Simulated
 
 PROGRAM = "overlap/trigger"
@@ -26,7 +27,7 @@ def _best(found: Simulated, way: str, whole_s: float) -> Optional[Json]:
     known = []
     for key, case in found.cases.items():
         if way in case.times:
-            words = dict(word.partition("=")[::2] for word in key.split())
+            words = words_of(key)
             known.append((case.times[way], words["copy-method"], int(words["bands"])))
     if not known:
         return None

@@ -4,7 +4,9 @@ measured, on the machine and on its model.
 
 A way is right if it is a fastest one: of the ways to do the same work that were measured, the one that the
 model takes for the fastest is at most 2 % slower than the fastest, or its interval reaches that of the
-fastest. Work of which every way is right is no choice: it is undecided, and counted apart.
+fastest. Work of which every way is right is no choice: it is undecided, and counted apart. Choices between
+schedules are made by corrected times, as ./gpusig advise makes them (reports/predict/correction.py), here by
+what other shapes than that of the choice tell.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ import hashlib
 import math
 import statistics
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Optional, Sequence
 
 from reports.model.measured import QUANTITIES, SAMPLED
 from reports.predict.change import AS_IT_IS
+from reports.predict.correction import Corrections, Off, made_of, words_of
 from reports.predict.machine import Machine, measured, times_in_csv
 from reports.predict.outcome import outcomes
 from reports.predict.simulation import Failed, Simulated, Simulation
@@ -29,7 +33,7 @@ from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, is
 from reports.records.quantity import percent, plural
 
 NAME = "prediction.json"  # in the folder of a run
-SCHEMA, VERSION = "gpusig.prediction", "1.1.0"
+SCHEMA, VERSION = "gpusig.prediction", "1.2.0"
 UNSEEN = ("overlap/", "collectives/device_")
 SCORED = "overlap/ficco"  # whose choices ./gpusig advise tells, and which have a sentence
 MOST_CASES = 40  # of a program, spread over all
@@ -108,7 +112,7 @@ class _Work(NamedTuple):
     @property
     def shape(self) -> str:
         """Work of one shape is alike, whatever is done with it."""
-        return next((word for word in self.key.split() if word.startswith("shape=")), self.key)
+        return words_of(self.key).get("shape", self.key)
 
     def off(self) -> list[float]:
         """Errors of the ratios of the other ways to the chosen one, which decide a choice."""
@@ -166,20 +170,47 @@ def _choices(works: Sequence[_Work]) -> Json:
     }
 
 
-def _compared(simulated: Simulated, cases: dict[str, Case]) -> Json:
-    simulated.cases = {key: case for key, case in simulated.cases.items() if key in cases}
-    off = [
-        abs(seconds / cases[key][variant].value - 1)
+def _off(simulated: Simulated, cases: dict[str, Case]) -> list[Off]:
+    return [
+        Off(key, variant, cases[key][variant].value / seconds)
         for key, case in simulated.cases.items()
         for variant, seconds in case.times.items()
         if variant in cases[key]
     ]
+
+
+def _errors(off: Sequence[Off]) -> list[float]:
+    return [abs(1 / one.ratio - 1) for one in off]
+
+
+def _corrected(simulated: Simulated, off: Sequence[Off]) -> Simulated:
+    """Each case by the corrections of other shapes, as one of a shape that was not measured."""
+
+    def of_others(key: str) -> Corrections:
+        shape = words_of(key).get("shape")
+        return Corrections(made_of([one for one in off if words_of(one.key).get("shape") != shape]))
+
+    cases = {
+        key: replace(case, times=of_others(key).corrected(key, case.times))
+        for key, case in simulated.cases.items()
+    }
+    return replace(simulated, cases=cases)
+
+
+def _compared(simulated: Simulated, cases: dict[str, Case], correct: bool = False) -> Json:
+    """`correct`: by what other shapes tell of each schedule."""
+    simulated.cases = {key: case for key, case in simulated.cases.items() if key in cases}
+    off = _off(simulated, cases)
+    errors, corrections = _errors(off), made_of(off) if correct else []
+    chosen_by = _corrected(simulated, off) if corrections else simulated
     return {
         "cases": sum(bool(case.times) for case in simulated.cases.values()),
         "times": len(off),
-        "median": statistics.median(off) if off else None,
-        "most": max(off) if off else None,
-        **_choices(_works(simulated, cases)),
+        "median": statistics.median(errors) if off else None,
+        "most": max(errors) if off else None,
+        "corrections": corrections,
+        "corrected": statistics.median(_errors(_off(chosen_by, cases))) if corrections else None,
+        **_choices(_works(chosen_by, cases)),
     }
 
 
@@ -191,7 +222,7 @@ def _program(path: Path, name: str, cases: dict[str, Case], machine: Machine, fo
     found = simulation.together([AS_IT_IS], str(keys))[0]
     if isinstance(found, Failed):
         return {"program": name, "reason": str(found)}
-    return {"program": name, "reason": "", **_compared(found, own)}
+    return {"program": name, "reason": "", **_compared(found, own, name == SCORED)}
 
 
 # ------------------------------------------------------------------ all
@@ -207,8 +238,11 @@ def _sentence(rows: Sequence[Json]) -> str:
     text %= plural(len(known), "program"), percent(statistics.median(row["median"] for row in known))
     right, choices = (sum(row[name] for row in known) for name in ("right", "choices"))
     text += ", and a fastest way in %d of %d choices." % (right, choices) if choices else "."
-    scored = filter(None, (sentence(row) for row in known if row["program"] == SCORED))
-    return " ".join([text, *("It chooses %s." % said for said in scored)])
+    for row in known:
+        if row["program"] == SCORED and sentence(row):
+            text += " Corrected by other shapes, it" if row["corrections"] else " It"
+            text += " chooses %s." % sentence(row)
+    return text
 
 
 def _hash(model: Path) -> str:
@@ -246,12 +280,23 @@ def _is_row(row: object) -> bool:
     needed += ["mean_loss", "constant_right"] * bool(row.get("choices"))
     if not (isinstance(row.get("constant"), str) and all(is_number(row.get(name)) for name in needed)):
         return False
-    # Keys that version 1.0 does not have.
-    later = [row.get(name) for name in ("undecided", "between", "mean_loss_when_wrong")]
+    # Keys that version 1.0 does not have, and from "corrected" on 1.1.
+    later = [row.get(name) for name in ("undecided", "between", "mean_loss_when_wrong", "corrected")]
     if not all(value is None or is_number(value) for value in later):
+        return False
+    if not all(map(_is_correction, row.get("corrections", []))):
         return False
     interval, over = row.get("right_ci"), row.get("over_constant")
     return (interval is None or _is_interval(interval)) and (over is None or _is_skill(over))
+
+
+def _is_correction(found: object) -> bool:
+    return (
+        isinstance(found, dict)
+        and all(isinstance(found.get(name), str) for name in ("exchange", "copy_method", "schedule"))
+        and is_number(found.get("ratio"))
+        and found["ratio"] > 0
+    )
 
 
 def _is_interval(found: object) -> bool:
@@ -266,12 +311,12 @@ def _is_skill(found: object) -> bool:
     )
 
 
-def kept(run: Path) -> Optional[Json]:
-    """The answer of an earlier check(), if it was of the same model. Refused where it is none that check()
-    gives."""
+def kept(run: Path, model: Optional[Path] = None) -> Optional[Json]:
+    """The answer of an earlier check(), if it was of the same model, that of the run or another file. Refused
+    where it is none that check() gives."""
     try:
         found = read_object(run / NAME)
-        if found.get("schema") != SCHEMA or found.get("model") != _hash(run / MODEL):
+        if found.get("schema") != SCHEMA or found.get("model") != _hash(model or run / MODEL):
             return None
     except (OSError, BadRecord):
         return None

@@ -361,6 +361,8 @@ def _prediction(found: Optional[Json]) -> Optional[Table]:
         constant = "%s, %d" % (row["constant"], row["constant_right"]) if row["constant"] else "–"
         right = "%d of %d" % (row["right"], row["choices"]) if row["choices"] else "–"
         off = [percent(value) for value in (row["median"], row["most"], row.get("between"))]
+        if row.get("corrected") is not None:
+            off[0] += ", corrected %s" % percent(row["corrected"])
         undecided, loss = str(row.get("undecided", 0)), percent(row["mean_loss"])
         rows.append([row["program"], str(row["cases"]), *off, right, constant, loss, undecided])
     heads = ["program", "cases", "times off, median", "most", "ratios off, median"]
@@ -374,7 +376,8 @@ _OF_PREDICTION = (
     "slower on the machine than the fastest, or their intervals overlap. Best constant: the one way that is "
     "right most often if it is always chosen, known only afterwards. Loss: of the chosen way. Undecided: "
     "work of which every way is right, which is no choice. Ratios: of the times of two ways to do the same "
-    "work, one of them the chosen way."
+    "work, one of them the chosen way. Corrected: by how far the model is off in the same schedule of other "
+    "shapes, as ./gpusig advise does; then choices and ratios are those of corrected times."
 )
 
 

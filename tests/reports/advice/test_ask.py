@@ -144,6 +144,34 @@ class Asking(workplace.Scratch):
             checked = Adviser(asked.signature(), self.folder, asked.BIN, self.folder)
         self.assertEqual((checked.expected_error(), checked.ratio_error()), (0.07, 0.07))
 
+    def test_what_the_run_measured_corrects_schedules(self) -> None:
+        adviser, work = self.adviser(), Work("ag-gemm", "bf16", asked.DEVICES)
+        advice = answer(adviser, Question(SHAPES[0], work), [])
+        fastest = advice["pick"]["schedule"]
+        self.assertNotEqual(fastest, "serial")
+        corrections = [
+            {"exchange": "before", "copy_method": method, "schedule": name, "ratio": ratio, "shapes": 5}
+            for method in ("engine", "kernel")
+            for name, ratio in (("serial", 1.1), (fastest, 4.0))
+        ]
+        row = {"program": "overlap/ficco", "times": 12, "median": 0.5, "corrected": 0.03, "between": 0.02}
+        kept = {"programs": [{**row, "corrections": corrections}]}
+        asked.stored(asked.signature(), self.folder)
+        with unittest.mock.patch.object(check, "kept", return_value=kept):
+            checked = Adviser(asked.signature(), self.folder, asked.BIN, self.folder)
+        after = answer(checked, Question(SHAPES[0], work), [])
+        before_s, after_s = (
+            {(c["schedule"], c["copy_method"]): c["predicted_s"] for c in one["candidates"]}
+            for one in (advice, after)
+        )
+        for way, ratio in ((("serial", "engine"), 1.1), ((fastest, "kernel"), 4.0)):
+            self.assertAlmostEqual(after_s[way] / before_s[way], ratio)
+        self.assertNotEqual(after["pick"]["schedule"], fastest)
+        self.assertEqual((after["expected_error"], after["ratio_error"]), (0.03, 0.02))
+        self.assertIn("multiplied by 1.10 to 4.00", " ".join(after["notes"]))
+        self.assertNotIn("multiplied", " ".join(advice["notes"]))
+        self.assertEqual(checked.times(SHAPES, work)[SHAPES[0]], after_s)
+
     def test_a_gemm_alone(self) -> None:
         found = self.adviser().gemm(SHAPES, "bf16")
         whole = self.adviser().predict(SHAPES, Work("ag-gemm", "bf16", asked.DEVICES))

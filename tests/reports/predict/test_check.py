@@ -19,7 +19,7 @@ from suite.commands.report import build_folder
 from tests.reports.model.simulated import BIN, LARGE
 
 TRUTH = LARGE + "devices = 2\npeer_bandwidth = 1e9\nengine_bandwidth = 40e9\nmemory_bandwidth = 900e9\n"
-FICCO = ("overlap/ficco", "--op", "ag-gemm", "--shape", "2048x2048x2048,1024x4096x512")
+FICCO = ("overlap/ficco", "--op", "ag-gemm", "--shape", "2048x2048x2048,1024x4096x512,512x512x2048")
 PROGRAMS = (FICCO, ("overlap/out_of_core",), ("micro/launch",))
 
 
@@ -60,7 +60,11 @@ class Checked(unittest.TestCase):
             self.assertGreater(row["times"], 0)
             self.assertLess(row["most"], 0.02, row)
             self.assertEqual(row["right"], row["choices"])
-        self.assertEqual(rows["overlap/ficco"]["choices"], 4)
+            for correction in row["corrections"]:
+                self.assertAlmostEqual(correction["ratio"], 1, delta=0.01)
+        self.assertEqual(rows["overlap/ficco"]["choices"], 6)
+        self.assertEqual(len(rows["overlap/ficco"]["corrections"]), 12)
+        self.assertEqual(rows["overlap/out_of_core"]["corrections"], [])
         self.assertIn(rows["overlap/ficco"]["constant"], ("hetero-fused-1d", "hetero-unfused-1d", "shard"))
 
     def test_answers_are_as_the_schema_says(self) -> None:
@@ -117,6 +121,7 @@ class Checked(unittest.TestCase):
             ({"programs": [[]]}, "is malformed"),
             ({"programs": [dict(row, median="x")]}, "is malformed"),
             ({"programs": [dict(row, mean_loss=None)]}, "is malformed"),
+            ({"programs": [dict(row, corrections=[dict(row["corrections"][0], ratio=0)])]}, "is malformed"),
             ({"sentence": 1}, "is malformed"),
         ):
             (self.folder / check.NAME).write_text(json.dumps({**whole, **wrong}), encoding="utf-8")

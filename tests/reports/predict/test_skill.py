@@ -12,7 +12,9 @@ from reports.predict.skill import Pair, difference, mcnemar, sentence, wilson
 WAYS = ("serial", "shard")
 
 
-def row(cases: dict[str, tuple[dict[str, float], dict[str, float]]], noise: float = 0.001) -> dict:
+def row(
+    cases: dict[str, tuple[dict[str, float], dict[str, float]]], noise: float = 0.001, correct: bool = False
+) -> dict:
     """A row of own times and those of the model, by case and way."""
     own = {
         key: {way: Interval(t, t * (1 - noise), t * (1 + noise)) for way, t in times.items()}
@@ -22,7 +24,7 @@ def row(cases: dict[str, tuple[dict[str, float], dict[str, float]]], noise: floa
         key: Case(dict(times), {way: (1.0, 1.0) for way in times}, chooses=True)
         for key, (_, times) in cases.items()
     }
-    found = check._compared(Simulated({}, frozenset(), model), own)
+    found = check._compared(Simulated({}, frozenset(), model), own, correct)
     return {"program": "overlap/ficco", "reason": "", **found}
 
 
@@ -71,6 +73,23 @@ class Skill(unittest.TestCase):
             "a fastest way in 2 of 3 unseen cases of overlap/ficco (67 %, 95 %: 21 % to 94 %)", said
         )
         self.assertIn("always shard in 2; difference 0 %", said)
+
+    def test_choices_are_corrected_by_other_shapes_alone(self) -> None:
+        """The model hides a fifth of shard, in all shapes but one, which hence is wrong once corrected."""
+        model = {"serial": 1.0, "shard": 0.9}
+        own = {"serial": 1.0, "shard": 1.125}
+        cases = {"op=ag-gemm shape=%s copy-method=engine" % shape: (own, model) for shape in "abcd"}
+        self.assertEqual(row(cases)["right"], 0)
+        self.assertEqual((row(cases)["corrections"], row(cases)["corrected"]), ([], None))
+        found = row(cases, correct=True)
+        self.assertEqual((found["right"], found["choices"]), (4, 4))
+        self.assertAlmostEqual(found["median"], 0.1, delta=0.01)
+        self.assertAlmostEqual(found["corrected"], 0)
+        self.assertAlmostEqual(found["between"], 0)
+        self.assertAlmostEqual({c["schedule"]: c["ratio"] for c in found["corrections"]}["shard"], 1.25)
+        cases["op=ag-gemm shape=e copy-method=engine"] = ({"serial": 1.0, "shard": 0.9}, model)
+        found = row(cases, correct=True)
+        self.assertEqual((found["right"], found["choices"]), (4, 5))
 
     def test_noise_leaves_nothing_to_choose(self) -> None:
         found = row({"shape=a": ({"serial": 1.0, "shard": 1.2}, {"serial": 1.0, "shard": 1.1})}, 0.1)
