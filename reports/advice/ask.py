@@ -15,7 +15,7 @@ from reports.predict.answer import lacking, made_up
 from reports.predict.change import AS_IT_IS
 from reports.predict.correction import Corrections, words_of
 from reports.predict.machine import Machine, of_signature
-from reports.predict.search import Doubts, doubts
+from reports.predict.search import Doubts, doubts, few_cases
 from reports.predict.simulation import Failed, Simulated, Simulation
 from reports.records.jsonl import BadRecord, Json, Refused, is_number
 from reports.records.quantity import plural, ratio_text
@@ -186,7 +186,8 @@ class Adviser:
     def _doubts(self, simulation: Simulation, base: Simulated) -> Doubts:
         """NoAnswer where the times depend so much on keys that nobody measured that they would be made up."""
         fitted = self._machine.fitted
-        found = doubts(simulation, base, fitted.errors if fitted else {})
+        with few_cases(simulation, base) as few:
+            found = doubts(simulation, few, fitted.errors if fitted else {})
         worst = made_up(found)
         if worst:
             raise NoAnswer(

@@ -45,10 +45,10 @@ def made_up(found: search.Doubts) -> list[str]:
     return [one.name for one in found.matter if one.most > _MADE_UP / len(found.matter)]
 
 
-def _doubts(simulation: Simulation, base: Simulated, machine: Machine) -> Optional[search.Doubts]:
+def _doubts(simulation: Simulation, few: search.Few, machine: Machine) -> Optional[search.Doubts]:
     if machine.fitted is None:
         return None
-    found = search.doubts(simulation, base, machine.fitted.errors)
+    found = search.doubts(simulation, few, machine.fitted.errors)
     worst = made_up(found)
     if worst:
         told = [
@@ -79,31 +79,39 @@ def _changed(simulation: Simulation, base: Simulated, change: Change) -> Simulat
     return found
 
 
-def _binding(simulation: Simulation, base: Simulated, change: Change) -> list[str]:
+def _binding(simulation: Simulation, few: search.Few, change: Change) -> list[str]:
     """Remarks on what limits the rates of a change that brings nothing."""
     said = []
-    with search.few_cases(simulation, base) as few:
-        looked = " (looked at in %d cases)" % few.count if few.only else ""
-        for one in search.limits(simulation, few, change):
-            if one.with_it:
-                also = "it needs %s raised with it" % listing(one.with_it)
-            elif one.instead:
-                also = "of all rates, this work is limited by %s" % listing(one.instead)
-            else:
-                also = "no rate of memory, caches or links limits this work; --tornado shows what does"
-            said.append("%s brings nothing alone: %s%s" % (one.name, also, looked))
+    looked = " (looked at in %d cases)" % few.count if few.only else ""
+    for one in search.limits(simulation, few, change):
+        if one.with_it:
+            also = "it needs %s raised with it" % listing(one.with_it)
+        elif one.instead:
+            also = "of all rates, this work is limited by %s" % listing(one.instead)
+        else:
+            also = "no rate of memory, caches or links limits this work; --tornado shows what does"
+        said.append("%s brings nothing alone: %s%s" % (one.name, also, looked))
     return said
 
 
+def _loose(base: Simulated, change: Change, fitted: Optional[Fitted]) -> list[str]:
+    """Other keys than those of a change that are known from below alone."""
+    names = fitted.at_least if fitted else ()
+    return [name for name in keys.numeric(base.keys) if name in names and name not in change.names()]
+
+
+def _larger(base: Simulated, change: Change, loose: Sequence[str]) -> Change:
+    return Change("", (*change.parts, *(keys.times(name, base.keys[name], _LARGER) for name in loose)))
+
+
 def _with_more(
-    simulation: Simulation, base: Simulated, change: Change, ratio: float, at_least: Sequence[str]
+    simulation: Simulation, base: Simulated, change: Change, ratio: float, fitted: Optional[Fitted]
 ) -> tuple[Optional[float], list[str]]:
     """The ratio of a change, and a remark, if keys that are known from below alone were larger; None where
     that changes nothing."""
-    loose = [name for name in keys.numeric(base.keys) if name in at_least and name not in change.names()]
-    parts = [keys.times(name, base.keys[name], _LARGER) for name in loose]
-    found = simulation.together([Change("", (*change.parts, *parts))])[0] if loose else None
-    more = mean_ratio(base, found, outcomes(base)) if found else None
+    loose = _loose(base, change, fitted)
+    found = simulation.together([_larger(base, change, loose)])[0]
+    more = mean_ratio(base, found, outcomes(base))
     if more is None or more > ratio * (1 - search.MATTERS):
         return None, []
     return more, [
@@ -115,6 +123,7 @@ def _with_more(
 def _alternative(
     simulation: Simulation,
     base: Simulated,
+    few: search.Few,
     change: Change,
     asked: Sequence[Outcome],
     fitted: Optional[Fitted],
@@ -124,9 +133,9 @@ def _alternative(
     remarks = []
     idle = all(ratio is not None and abs(ratio - 1) < search.MATTERS for ratio in each)
     if idle and change.label != TOGETHER:
-        remarks += _binding(simulation, base, change)
+        remarks += _binding(simulation, few, change)
     ratio = mean(each) or 1.0
-    more, why = _with_more(simulation, base, change, ratio, fitted.at_least if fitted else ())
+    more, why = _with_more(simulation, base, change, ratio, fitted)
     remarks += why
     lost = [outcome.key for outcome, ratio in zip(asked, each) if ratio is None]
     if lost:
@@ -283,11 +292,14 @@ def answer(simulation: Simulation, machine: Machine, asked_for: Question, option
     for change in asked_for.alternatives:
         check(change, base.keys)
     asked = outcomes(base)
-    doubts = _doubts(simulation, base, machine)
-    simulation.together(asked_for.alternatives)
-    alternatives = [
-        _alternative(simulation, base, change, asked, machine.fitted) for change in asked_for.alternatives
-    ]
+    with search.few_cases(simulation, base) as few:
+        doubts = _doubts(simulation, few, machine)
+        wanted = asked_for.alternatives
+        larger = [_larger(base, change, _loose(base, change, machine.fitted)) for change in wanted]
+        simulation.together([*wanted, *larger])  # at once; each is asked for again
+        alternatives = [
+            _alternative(simulation, base, few, change, asked, machine.fitted) for change in wanted
+        ]
     runs = [simulation.run(change) for change in asked_for.alternatives]
     cases = _cases(machine, simulation.name, base, runs, asked)
     sweep = _sweep(simulation, base, asked_for.sweep, asked) if asked_for.sweep else None

@@ -32,12 +32,13 @@ class Moved(NamedTuple):
 
 
 def keys_that_move(
-    simulation: Simulation, base: Simulated, changes: Sequence[Change], least: float, only: str = ""
+    simulation: Simulation, base: Simulated, apart: Sequence[Sequence[Change]], least: float, only: str = ""
 ) -> list[Moved]:
-    """The changes of one key each that move a time by more than `least`. Several are made at once, and those
-    that move nothing are out together: they move times the same way, so none hides another."""
+    """The changes of one key each that move a time by more than `least`. Several of a list are made at once,
+    and those that move nothing are out together: they move times the same way, so none hides another. Those
+    that move them the other way are `apart`, in another list."""
     asked, found = outcomes(base), []
-    pending = [list(changes[i : i + _GROUP]) for i in range(0, len(changes), _GROUP)]
+    pending = [list(own[i : i + _GROUP]) for own in apart for i in range(0, len(own), _GROUP)]
     while pending:
         joint = [Change("", tuple(part for change in group for part in change.parts)) for group in pending]
         halves = []
@@ -58,12 +59,12 @@ def tornado(simulation: Simulation, base: Simulated) -> tuple[list[Moved], int]:
     """Every key changed by a tenth in the direction that may be better, sorted by what that brings; and how
     many keys were tried. Keys on which nothing depends are not in it."""
     names = keys.numeric(base.keys)
-    found: list[Moved] = []
+    apart = []
     for way, factor in ((keys.MORE, 1 + STEP), (keys.LESS, 1 - STEP)):
         own = [name for name in names if way in keys.ways(name)]
         changes = [Change(name, (keys.times(name, base.keys[name], factor),)) for name in own]
-        changes = [one for one in changes if one.parts[0] != keys.as_it_is(one.label, base.keys[one.label])]
-        found += keys_that_move(simulation, base, changes, _SAME)
+        apart.append([c for c in changes if c.parts[0] != keys.as_it_is(c.label, base.keys[c.label])])
+    found = keys_that_move(simulation, base, apart, _SAME)
     return sorted(found, key=lambda one: (one.ratio is None, one.ratio or 0, one.name)), len(names)
 
 
@@ -102,16 +103,21 @@ def few_cases(simulation: Simulation, base: Simulated) -> Iterator[Few]:
         yield Few(simulation.run(AS_IT_IS, str(file)), str(file), len(few))
 
 
-def doubts(simulation: Simulation, base: Simulated, errors: Mapping[str, Optional[float]]) -> Doubts:
+def doubts(simulation: Simulation, few: Few, errors: Mapping[str, Optional[float]]) -> Doubts:
     """`errors`: those of the fitted keys, relative."""
-    names = keys.numeric(base.keys)
+    names = keys.numeric(few.base.keys)
     probes = {name: keys.probe_factor(name) for name in names if name not in errors}
     wider = {name: 1 + (errors[name] or 0.0) for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
-    with few_cases(simulation, base) as few:
-        matter = _sorted(_moved_by(simulation, few, probes, MATTERS, hidden=True))
-        unsure = _sorted(_moved_by(simulation, few, wider, MATTERS / 2))
-        together = _together(simulation, few, [one for one in matter if (one.ratio or 1) < 1])
-    return Doubts(len(probes), matter, together, unsure, few.count)
+    of_probes, of_wider = _directions(few, probes), _directions(few, wider)
+    moving = keys_that_move(simulation, few.base, [*of_probes, *of_wider], MATTERS / 2, few.only)
+    matter = [one for one in moving if one.name in probes and one.most > MATTERS]
+    known = {one.name for one in matter}
+    for changes in of_probes:
+        rest = [change for change in changes if change.label not in known]
+        matter += _only_together(simulation, few, rest, MATTERS)
+    together = _together(simulation, few, [one for one in matter if (one.ratio or 1) < 1])
+    unsure = [one for one in moving if one.name in wider]
+    return Doubts(len(probes), _sorted(matter), together, _sorted(unsure), few.count)
 
 
 def _together(simulation: Simulation, few: Few, found: Sequence[Moved]) -> float:
@@ -120,22 +126,17 @@ def _together(simulation: Simulation, few: Few, found: Sequence[Moved]) -> float
     return 0.0 if isinstance(run, Failed) else moved(few.base, run, outcomes(few.base))
 
 
-def _moved_by(
-    simulation: Simulation, few: Few, factors: Mapping[str, float], least: float, hidden: bool = False
-) -> Iterator[Moved]:
-    """Those that make times longer are changed apart from those that make them shorter: flops and half the
-    gemm_efficiency cancel. `hidden`: also those of which none does alone."""
-    for longer in (True, False):
-        changes = [
+def _directions(few: Few, factors: Mapping[str, float]) -> list[list[Change]]:
+    """Those that make times longer, and those that make them shorter: flops and half the gemm_efficiency
+    cancel."""
+    return [
+        [
             Change(name, (keys.times(name, few.base.keys[name], factor),))
             for name, factor in factors.items()
             if keys.lengthens(name, factor) is longer
         ]
-        found = keys_that_move(simulation, few.base, changes, least, few.only)
-        yield from found
-        if hidden:
-            known = {one.name for one in found}
-            yield from _only_together(simulation, few, [c for c in changes if c.label not in known], least)
+        for longer in (True, False)
+    ]
 
 
 def _only_together(
@@ -200,11 +201,11 @@ def limits(simulation: Simulation, few: Few, change: Change) -> Iterator[Limited
         others = [one for one in rates if one not in change.names()]
         alone = Change("", tuple(part for part in change.parts if not part.startswith(name + "=")))
 
-        def times(sets: Sequence[Sequence[str]], of: Change) -> list[Optional[float]]:
-            runs = simulation.together([_raised(one, of, factor, base.keys) for one in sets], few.only)
-            return [mean_ratio(base, run, asked) for run in runs]
+        def times(sets: Sequence[Sequence[str]], *of: Change) -> list[Optional[float]]:
+            raised = [_raised(one, each, factor, base.keys) for each in of for one in sets]
+            return [mean_ratio(base, run, asked) for run in simulation.together(raised, few.only)]
 
-        (before,), (after,) = times([others], alone), times([others], change)
+        before, after = times([others], alone, change)
         if before is None or after is None:
             continue
         left_out = [[o for o in others if o != left] for left in others]
@@ -217,7 +218,8 @@ def limits(simulation: Simulation, few: Few, change: Change) -> Iterator[Limited
             ]
             yield Limited(name, [], slower)
         else:
-            pairs = zip(others, times(left_out, alone), times(left_out, change))
+            both = times(left_out, alone, change)
+            pairs = zip(others, both, both[len(others) :])
             needed = [one for one, t, u in pairs if t and u and math.log(t / u) < brings / 2]
             yield Limited(name, needed, [])
 

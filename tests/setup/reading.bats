@@ -81,7 +81,7 @@ reads() {
 	[ -s scorecard.html ]
 }
 
-@test "advise and scorecard --workload need none either where their programs are, also older than their sources" {
+@test "advise, predict and scorecard --workload need none where their programs are, also older than their sources" {
 	for program in overlap/ficco overlap/trigger gemm/efficiency; do
 		mkdir -p "checkout/bin/${program%/*}" && cp -p "${GPUSIG_BIN:-$root/bin}/$program" "checkout/bin/$program"
 	done
@@ -89,6 +89,8 @@ reads() {
 	[[ $output == *'expected error'* ]]
 	reads "${mix[@]}"
 	[[ $output == *'700x900x800'* ]]
+	reads predict sim:h100:0,1 --html '' overlap/ficco --shape 512x512x512
+	[[ $output == *'sim:h100:0,1, 2 devices'* ]]
 	touch -d '1 hour' checkout/lib/err.c
 	bare GPUSIG_NO_INSTALL=1 checkout/gpusig "${advise[@]}"
 	[ "$status" = 0 ]
