@@ -22,6 +22,7 @@ _NONE = 1e-6  # a scatter below is rounding
 # Copies of engines have no blocks. A load (micro/occupancy) has so many that theirs nearly average out.
 _COPY, _LOAD = ("micro/copy_path/bandwidth", "engine"), ("micro/occupancy/flop_rate", "load")
 _ENOUGH = 4  # values of copies, with which loads are not needed
+_COPIES_ALONE = 2  # times as much scatter of copies as of loads, which is that of copies alone
 _MORE = 1.25  # times as much scatter of one block, that is not chance
 
 
@@ -57,6 +58,8 @@ def _within(measured: Measured) -> Iterator[Key | Missing]:
         why = "micro/copy_path and micro/occupancy have too few samples of single copies and kernels"
         yield Missing(("jitter_sigma", "block_jitter_sigma"), why)
         return
+    if loads and median(found) > _COPIES_ALONE * median(loads):
+        found, how = loads, "scatter of a load (micro/occupancy), as engine copies scatter by themselves"
     jitter = median(found)
     jitter = jitter if jitter > _NONE else 0.0
     # Each has ten samples or more; a median of such deviations is known 1.25 times worse than their mean.

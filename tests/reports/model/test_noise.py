@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import unittest
 from typing import Dict
 
@@ -39,6 +40,16 @@ class OfSimulatedMachines(unittest.TestCase):
                     keys, _ = fitted(simulated_run.signature(device, PROGRAMS))
                     found = float(keys["jitter_sigma"].value)
                     self.assertAlmostEqual(found / sigma, 1, delta=0.3, msg=device)
+
+    def test_copies_that_scatter_by_themselves_are_no_measure(self) -> None:
+        """As on a processor, whose copies wait for cores: a model has one jitter, also of its GEMMs."""
+        signature = copy.deepcopy(simulated_run.signature(SIM + "jitter_sigma=0.01,seed=1", PROGRAMS))
+        for name, entry in signature["metrics"].items():
+            if name.startswith("micro/copy_path/") and entry.get("deviation"):
+                entry["deviation"] *= 20
+        keys, _ = fitted(signature)
+        self.assertAlmostEqual(float(keys["jitter_sigma"].value) / 0.01, 1, delta=0.5)
+        self.assertIn("micro/occupancy", keys["jitter_sigma"].source)
 
     def test_blocks_scatter_by_themselves(self) -> None:
         for sigma, of_blocks in ((0.003, 0.02), (0.01, 0.05), (0, 0.01)):
