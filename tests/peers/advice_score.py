@@ -8,7 +8,8 @@
 --machines: seeds, each of a simulated machine of its own (drawn_machine.py) and of its shapes. A run of
 ./gpusig on the machine, with jitter and without overlap/*, gives the signature, and ./gpusig model of that
 the fitted model. The truth is what overlap/ficco takes on the machine itself, without jitter. With --device
-the truth is measured, --each seconds a scenario, and the signature is that of an earlier run.
+the truth is measured, --each seconds a scenario, and the signature is that of an earlier run, whose cases of
+overlap/ficco correct ./gpusig advise and its tables.
 
 Rivals: ./gpusig advise; a table that it makes for each layer, as a runtime reads it; FiCCO's static rule;
 every constant choice; and, as an upper bound, overlap/ficco on the true model, which knows all but the uneven

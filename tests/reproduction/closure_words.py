@@ -35,8 +35,8 @@ PARTS = {
         "Laws that the model may not have",
         "The built-in model a100 on four devices, of which something is changed. The truth is known: it is the "
         "changed machine. How far its model is off shows what a law costs that no fit has. Of two forms there is no "
-        "result: where durations of every block vary (block_jitter_sigma = 0.05) a run takes many minutes, and was ended; "
-        "one kernel that is slower than the rest (slow_down) was not run.",
+        "result: where durations of every block vary (block_jitter_sigma = 0.05), and where they grow "
+        "(drift_per_s = 0.02, in whose model blocks vary), a run takes many minutes, and was ended.",
     ),
     "host": (
         "A processor",
@@ -60,15 +60,9 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         "With these keys, memory_adds, tracker_entries and engine_weight set by hand 89 of 90 are right",
     ),
     (
-        "builtin",
-        "default: *",
-        "durations of blocks vary, so that block_ns is not told from launch_ns, and a block of every wave of a GEMM "
-        "seems to start at once: its tiles and block_share are then wrong, and say so (±37 %)",
-    ),
-    (
         "forms",
-        "drift: *",
-        "durations that grow as time passes are in no key that a fit gives (drift_per_s)",
+        "a slow kernel: *",
+        "the kernel that adds is slower than its traffic explains, which is in no key that a fit gives (slow_down)",
     ),
     (
         "host",
@@ -83,7 +77,8 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     (
         "host",
         "host: *",
-        "supposed: kernels, engines, both devices and the calls share two cores, which no key of the model says",
+        "kernels, engines, both devices and the calls share two cores, and copies of what caches hold are faster "
+        "([advice.md](advice.md#on-the-host)): no key of the model says so. Supposed of each number",
     ),
 )
 
