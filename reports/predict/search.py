@@ -110,7 +110,7 @@ def doubts(simulation: Simulation, few: Few, errors: Mapping[str, Optional[float
     wider = {name: 1 + (errors[name] or 0.0) for name in names if (errors.get(name) or 0.0) >= MATTERS / 2}
     of_probes, of_wider = _directions(few, probes), _directions(few, wider)
     moving = keys_that_move(simulation, few.base, [*of_probes, *of_wider], MATTERS / 2, few.only)
-    matter = [one for one in moving if one.name in probes and one.most > MATTERS]
+    matter = [one for one in moving if one.name in probes and (one.ratio is None or one.most > MATTERS)]
     known = {one.name for one in matter}
     for changes in of_probes:
         rest = [change for change in changes if change.label not in known]
