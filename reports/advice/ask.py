@@ -13,7 +13,7 @@ from reports.model.fit import NoModel
 from reports.predict import check
 from reports.predict.answer import lacking, made_up
 from reports.predict.change import AS_IT_IS
-from reports.predict.correction import Corrections, words_of
+from reports.predict.correction import Corrections, exchange_of, words_of
 from reports.predict.machine import Machine, of_signature
 from reports.predict.search import Doubts, doubts, few_cases
 from reports.predict.simulation import Failed, Simulated, Simulation
@@ -262,11 +262,9 @@ def corrected_by(adviser: Adviser, op: str) -> Optional[str]:
     """A remark where what the run measured corrects predictions."""
     if adviser.corrections.empty:
         return None
-    low, high = adviser.corrections.range_of(op)
-    return "the model's times of schedules are multiplied by %s to %s, as the run measured each of them" % (
-        ratio_text(low),
-        ratio_text(high),
-    )
+    low, high = map(ratio_text, adviser.corrections.range_of(op))
+    told = "predictions are the model's times %s to %s, as the run measured each schedule %s the GEMM"
+    return told % (low, high, "that sends C after" if exchange_of(op) == "after" else "that sends A before")
 
 
 def measured_with(adviser: Adviser, devices: int) -> Optional[str]:

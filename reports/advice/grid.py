@@ -12,7 +12,17 @@ from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
-from reports.advice.ask import PROGRAM, Adviser, AdviseError, Sides, Times, Work, measured_with
+from reports.advice.ask import (
+    PROGRAM,
+    Adviser,
+    AdviseError,
+    NoAnswer,
+    Sides,
+    Times,
+    Work,
+    corrected_by,
+    measured_with,
+)
 from reports.records.jsonl import clean, whole_in
 from reports.records.quantity import percent
 from reports.signature.chunks import CHUNKS, ways_of
@@ -181,14 +191,25 @@ def text(
 
 
 def table(adviser: Adviser, grid: Grid, works: Sequence[Work], command: str, notes: Sequence[str]) -> str:
-    """NoAnswer where no shape of an operation is possible, or its times would be made up."""
-    times = {work: times_at(adviser, grid, work) for work in works}
-    off = []
-    for work, own in times.items():
-        possible = [sides for sides in grid.points() if own.get(sides)]
-        adviser.predict((possible or grid.points())[:: max(1, len(possible) // _CHECKED)], work)
+    """The table of all works of which a shape is possible and whose times would not be made up; a remark says
+    why others are left out. NoAnswer where there are others alone."""
+    times: dict[Work, Mapping[Sides, Times]] = {}
+    off, refused = [], []
+    for work in works:
+        try:
+            own = times_at(adviser, grid, work)
+            possible = [sides for sides in grid.points() if own.get(sides)]
+            adviser.predict((possible or grid.points())[:: max(1, len(possible) // _CHECKED)], work)
+        except NoAnswer as why:
+            refused.append((work, why))
+            continue
+        times[work] = own
         off += off_between(adviser, grid, work, own)
+    if not times:
+        raise refused[0][1]
     said = [*notes, measured_with(adviser, max(work.devices for work in works))]
+    said += ["No grid of %s %s: %s" % (work.op, work.type, clean(str(why))) for work, why in refused]
+    said += dict.fromkeys(corrected_by(adviser, work.op) for work in times)
     if off:
         of_off = percent(statistics.median(off)), percent(max(off))
         said.append(

@@ -168,8 +168,11 @@ class Asking(workplace.Scratch):
             self.assertAlmostEqual(after_s[way] / before_s[way], ratio)
         self.assertNotEqual(after["pick"]["schedule"], fastest)
         self.assertEqual((after["expected_error"], after["ratio_error"]), (0.03, 0.02))
-        self.assertIn("multiplied by 1.10 to 4.00", " ".join(after["notes"]))
-        self.assertNotIn("multiplied", " ".join(advice["notes"]))
+        self.assertIn(
+            "the model's times 1.10 to 4.00, as the run measured each schedule that sends A before",
+            " ".join(after["notes"]),
+        )
+        self.assertNotIn("as the run", " ".join(advice["notes"]))
         self.assertEqual(checked.times(SHAPES, work)[SHAPES[0]], after_s)
 
     def test_a_gemm_alone(self) -> None:

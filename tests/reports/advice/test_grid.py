@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import unittest
 
@@ -110,6 +111,15 @@ class Tables(workplace.Scratch):
         small, large = text.splitlines()[-3:-1]
         self.assertIn("-", small.split())
         self.assertNotIn("-", large.split())
+
+    def test_what_has_no_answer_is_left_out_with_the_reason(self) -> None:
+        works = [Work(op, kind, asked.DEVICES) for op in ("ag-gemm", "gemm-rs") for kind in ("f16", "f32")]
+        text = grid.table(asked.adviser(self), grid.Grid((4096,), (4096,), (4096,)), works, "", [])
+        self.assertEqual(
+            re.findall("^grid (.*) 4$", text, re.M), ["ag-gemm f16", "ag-gemm f32", "gemm-rs f32"]
+        )
+        remarks = " ".join(line[2:] for line in text.splitlines() if line.startswith("# "))
+        self.assertRegex(remarks, "No grid of gemm-rs f16: [^:]*not supported")
 
     def test_where_nothing_is_possible_it_is_refused_with_the_reason(self) -> None:
         adviser = asked.adviser(self)
