@@ -240,8 +240,7 @@ def _sentence(rows: Sequence[Json]) -> str:
     text += ", and a fastest way in %d of %d choices." % (right, choices) if choices else "."
     for row in known:
         if row["program"] == SCORED and sentence(row):
-            text += " Corrected by other shapes, it" if row["corrections"] else " It"
-            text += " chooses %s." % sentence(row)
+            text += " %s %s." % ("Corrected:" if row["corrections"] else "It chooses", sentence(row))
     return text
 
 
