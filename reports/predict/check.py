@@ -22,7 +22,7 @@ from typing import NamedTuple, Optional, Sequence
 
 from reports.model.measured import QUANTITIES, SAMPLED
 from reports.predict.change import AS_IT_IS
-from reports.predict.correction import Corrections, Off, made_of, words_of
+from reports.predict.correction import MOST, Corrections, Off, made_of, words_of
 from reports.predict.machine import Machine, measured, times_in_csv
 from reports.predict.outcome import outcomes
 from reports.predict.simulation import Failed, Simulated, Simulation
@@ -294,7 +294,7 @@ def _is_correction(found: object) -> bool:
         isinstance(found, dict)
         and all(isinstance(found.get(name), str) for name in ("exchange", "copy_method", "schedule"))
         and is_number(found.get("ratio"))
-        and found["ratio"] > 0
+        and 1 / MOST <= found["ratio"] <= MOST
     )
 
 

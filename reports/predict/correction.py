@@ -15,6 +15,7 @@ from typing import Mapping, NamedTuple, Sequence
 from reports.records.jsonl import Json
 
 LEAST = 3  # shapes; fewer may be chance
+MOST = 1000  # times; what a model is off by more is no error of a schedule
 
 _Alike = tuple[str, str, str]  # exchange, copy method and schedule
 
@@ -43,7 +44,7 @@ def made_of(found: Sequence[Off]) -> list[Json]:
         words = words_of(off.key)
         kind = (exchange_of(words.get("op", "")), words.get("copy-method", ""), off.schedule)
         alike.setdefault(kind, {}).setdefault(words.get("shape", ""), []).append(off.ratio)
-    return [
+    rows = [
         {
             "exchange": exchange,
             "copy_method": method,
@@ -54,6 +55,7 @@ def made_of(found: Sequence[Off]) -> list[Json]:
         for (exchange, method, schedule), shapes in alike.items()
         if len(shapes) >= LEAST
     ]
+    return rows if all(1 / MOST <= row["ratio"] <= MOST for row in rows) else []
 
 
 class Corrections:

@@ -121,7 +121,10 @@ class Checked(unittest.TestCase):
             ({"programs": [[]]}, "is malformed"),
             ({"programs": [dict(row, median="x")]}, "is malformed"),
             ({"programs": [dict(row, mean_loss=None)]}, "is malformed"),
-            ({"programs": [dict(row, corrections=[dict(row["corrections"][0], ratio=0)])]}, "is malformed"),
+            (
+                {"programs": [dict(row, corrections=[dict(row["corrections"][0], ratio=1e300)])]},
+                "is malformed",
+            ),
             ({"sentence": 1}, "is malformed"),
         ):
             (self.folder / check.NAME).write_text(json.dumps({**whole, **wrong}), encoding="utf-8")

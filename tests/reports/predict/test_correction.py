@@ -32,6 +32,8 @@ class Correcting(unittest.TestCase):
 
     def test_few_shapes_correct_nothing(self) -> None:
         self.assertEqual(made_of(off(LEAST - 1) * 3), [])
+        absurd = [one._replace(ratio=one.ratio * 1e4) for one in off(LEAST)]
+        self.assertEqual(made_of(absurd), [])
         none = Corrections([])
         self.assertTrue(none.empty)
         self.assertEqual(none.corrected("op=ag-gemm copy-method=engine", {"serial": 2.0}), {"serial": 2.0})
