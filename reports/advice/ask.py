@@ -13,12 +13,13 @@ from reports.model.fit import NoModel
 from reports.predict import check
 from reports.predict.answer import lacking, made_up
 from reports.predict.change import AS_IT_IS
-from reports.predict.correction import Corrections, exchange_of, words_of
+from reports.predict.correction import Corrections, exchange_of
 from reports.predict.machine import Machine, of_signature
 from reports.predict.search import Doubts, doubts, few_cases
 from reports.predict.simulation import Failed, Simulated, Simulation
 from reports.records.jsonl import BadRecord, Json, Refused, is_number
 from reports.records.quantity import plural, ratio_text
+from reports.records.records import axes_in
 from reports.signature import signature_file
 
 PROGRAM, GEMM = check.SCORED, "gemm/efficiency"
@@ -98,10 +99,10 @@ def _by_sides(
     times: dict[Sides, Times] = {}
     reasons: dict[Sides, str] = {}
     for key, case in found.cases.items():
-        words, case_times = words_of(key), corrections.corrected(key, case.times)
-        m, n, k = (int(side) for side in words["shape"].split("x"))
+        axes, case_times = axes_in(key), corrections.corrected(key, case.times)
+        m, n, k = (int(side) for side in axes["shape"].split("x"))
         own = times.setdefault((m, n, k), {})
-        own.update({(name, words.get("copy-method", "")): s for name, s in case_times.items()})
+        own.update({(name, axes.get("copy-method", "")): s for name, s in case_times.items()})
         if case.reason:
             reasons[m, n, k] = case.reason
     return times, reasons

@@ -8,7 +8,7 @@ from typing import Optional
 from reports.advice.ask import AdviseError, Adviser, Sides, Work, text_of
 from reports.records.jsonl import Json
 from reports.records.quantity import human, percent, ratio_text
-from reports.predict.correction import words_of
+from reports.records.records import axes_in
 from reports.predict.simulation import Simulated
 
 PROGRAM = "overlap/trigger"
@@ -27,8 +27,8 @@ def _best(found: Simulated, way: str, whole_s: float) -> Optional[Json]:
     known = []
     for key, case in found.cases.items():
         if way in case.times:
-            words = words_of(key)
-            known.append((case.times[way], words["copy-method"], int(words["bands"])))
+            axes = axes_in(key)
+            known.append((case.times[way], axes["copy-method"], int(axes["bands"])))
     if not known:
         return None
     seconds, method, bands = min(known)

@@ -22,7 +22,7 @@ from typing import NamedTuple, Optional, Sequence
 
 from reports.model.measured import QUANTITIES, SAMPLED
 from reports.predict.change import AS_IT_IS
-from reports.predict.correction import MOST, Corrections, Off, made_of, words_of
+from reports.predict.correction import Corrections, Off, is_ratio, made_of
 from reports.predict.machine import Machine, measured, times_in_csv
 from reports.predict.outcome import outcomes
 from reports.predict.simulation import Failed, Simulated, Simulation
@@ -31,6 +31,7 @@ from reports.model.text import NAME as MODEL
 from reports.records.csv_files import METRICS
 from reports.records.jsonl import BadRecord, Json, Refused, clean, is_number, is_version, read_object, real_in
 from reports.records.quantity import percent, plural
+from reports.records.records import axes_in
 
 NAME = "prediction.json"  # in the folder of a run
 SCHEMA, VERSION = "gpusig.prediction", "1.2.0"
@@ -75,13 +76,17 @@ def _options(keys: Sequence[str]) -> list[str]:
     """Options that have these cases among theirs: every value of each axis."""
     values: dict[str, dict[str, None]] = {}
     for key in keys:
-        for axis, sign, value in (word.partition("=") for word in key.split()):
-            if sign:
-                values.setdefault(axis, {})[value] = None
+        for axis, value in axes_in(key).items():
+            values.setdefault(axis, {})[value] = None
     return [word for axis, of in values.items() for word in ("--" + axis, ",".join(of))]
 
 
 # ------------------------------------------------------------------ one program
+
+
+def _shape(key: str) -> str:
+    """Work of one shape is alike, whatever is done with it."""
+    return axes_in(key).get("shape", key)
 
 
 class _Work(NamedTuple):
@@ -108,11 +113,6 @@ class _Work(NamedTuple):
     @property
     def decided(self) -> bool:
         return not all(map(self.right, self.own))
-
-    @property
-    def shape(self) -> str:
-        """Work of one shape is alike, whatever is done with it."""
-        return words_of(self.key).get("shape", self.key)
 
     def off(self) -> list[float]:
         """Errors of the ratios of the other ways to the chosen one, which decide a choice."""
@@ -154,7 +154,7 @@ def _choices(works: Sequence[_Work]) -> Json:
     rights = [work.right(work.chosen) for work in choices]
     losses = [work.loss(work.chosen) for work in choices]
     constant, best = max(_constants(choices).items(), key=lambda one: (sum(one[1]), one[0]), default=("", []))
-    pairs = [Pair(work.shape, ours, other) for work, ours, other in zip(choices, rights, best)]
+    pairs = [Pair(_shape(work.key), ours, other) for work, ours, other in zip(choices, rights, best)]
     ratios = [off for work in works for off in work.off()]
     return {
         "between": statistics.median(ratios) if ratios else None,
@@ -185,13 +185,12 @@ def _errors(off: Sequence[Off]) -> list[float]:
 
 def _corrected(simulated: Simulated, off: Sequence[Off]) -> Simulated:
     """Each case by the corrections of other shapes, as one of a shape that was not measured."""
-
-    def of_others(key: str) -> Corrections:
-        shape = words_of(key).get("shape")
-        return Corrections(made_of([one for one in off if words_of(one.key).get("shape") != shape]))
-
+    of_others = {
+        shape: Corrections(made_of([one for one in off if _shape(one.key) != shape]))
+        for shape in set(map(_shape, simulated.cases))
+    }
     cases = {
-        key: replace(case, times=of_others(key).corrected(key, case.times))
+        key: replace(case, times=of_others[_shape(key)].corrected(key, case.times))
         for key, case in simulated.cases.items()
     }
     return replace(simulated, cases=cases)
@@ -294,7 +293,7 @@ def _is_correction(found: object) -> bool:
         isinstance(found, dict)
         and all(isinstance(found.get(name), str) for name in ("exchange", "copy_method", "schedule"))
         and is_number(found.get("ratio"))
-        and 1 / MOST <= found["ratio"] <= MOST
+        and is_ratio(found["ratio"])
     )
 
 

@@ -13,9 +13,10 @@ import statistics
 from typing import Mapping, NamedTuple, Sequence
 
 from reports.records.jsonl import Json
+from reports.records.records import axes_in
 
 LEAST = 3  # shapes; fewer may be chance
-MOST = 1000  # times; what a model is off by more is no error of a schedule
+_MOST = 1000  # times; what a model is off by more is no error of a schedule
 
 _Alike = tuple[str, str, str]  # exchange, copy method and schedule
 
@@ -28,22 +29,23 @@ class Off(NamedTuple):
     ratio: float
 
 
-def words_of(key: str) -> dict[str, str]:
-    return dict(word.partition("=")[::2] for word in key.split())
-
-
 def exchange_of(op: str) -> str:
     """The time of the exchange: "after" the GEMM that makes C, or "before" that which reads A."""
     return "after" if op.startswith("gemm-") else "before"
+
+
+def is_ratio(ratio: float) -> bool:
+    """True for one that a correction may have."""
+    return 1 / _MOST <= ratio <= _MOST
 
 
 def made_of(found: Sequence[Off]) -> list[Json]:
     """Rows of prediction.json, of the schedules that were measured in enough shapes."""
     alike: dict[_Alike, dict[str, list[float]]] = {}
     for off in found:
-        words = words_of(off.key)
-        kind = (exchange_of(words.get("op", "")), words.get("copy-method", ""), off.schedule)
-        alike.setdefault(kind, {}).setdefault(words.get("shape", ""), []).append(off.ratio)
+        axes = axes_in(off.key)
+        kind = (exchange_of(axes.get("op", "")), axes.get("copy-method", ""), off.schedule)
+        alike.setdefault(kind, {}).setdefault(axes.get("shape", ""), []).append(off.ratio)
     rows = [
         {
             "exchange": exchange,
@@ -55,7 +57,7 @@ def made_of(found: Sequence[Off]) -> list[Json]:
         for (exchange, method, schedule), shapes in alike.items()
         if len(shapes) >= LEAST
     ]
-    return rows if all(1 / MOST <= row["ratio"] <= MOST for row in rows) else []
+    return rows if all(is_ratio(row["ratio"]) for row in rows) else []
 
 
 class Corrections:
@@ -84,6 +86,6 @@ class Corrections:
 
     def corrected(self, key: str, times: Mapping[str, float]) -> dict[str, float]:
         """The times of a case by schedule."""
-        words = words_of(key)
-        op, method = words.get("op", ""), words.get("copy-method", "")
+        axes = axes_in(key)
+        op, method = axes.get("op", ""), axes.get("copy-method", "")
         return {name: seconds * self.of(op, method, name) for name, seconds in times.items()}

@@ -114,6 +114,11 @@ class Mechanism:
     detail: str
 
 
+def axes_in(key: str) -> Dict[str, str]:
+    """The axes of a case by its key, "op=ag-gemm shape=g1"."""
+    return dict(word.split("=", 1) for word in key.split() if "=" in word)
+
+
 @dataclass(frozen=True)
 class Case:
     program: str

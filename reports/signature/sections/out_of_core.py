@@ -6,6 +6,7 @@ from __future__ import annotations
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json
 from reports.records.quantity import digits, percent, plural
+from reports.records.records import axes_in
 from reports.signature.section import Section, SectionSpec
 from reports.signature.sections import generic
 
@@ -21,9 +22,9 @@ def results(section: Section) -> Json:
 
 
 def _where(found: Json) -> str:
-    words = dict(word.partition("=")[::2] for word in found["key"].split())
-    named = [words[name] for name in ("type", "shape") if name in words]
-    return ", ".join(named + ([plural(int(words["pieces"]), "piece")] if "pieces" in words else []))
+    axes = axes_in(found["key"])
+    named = [axes[name] for name in ("type", "shape") if name in axes]
+    return ", ".join(named + ([plural(int(axes["pieces"]), "piece")] if "pieces" in axes else []))
 
 
 def summary(section: Section) -> str:
