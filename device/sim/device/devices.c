@@ -102,16 +102,46 @@ int sim_probe(unsigned *count_p)
 	return 0;
 }
 
+/* Another partition of the same device that is open; NULL: none is. */
+static struct sim_dev *find_tenant(const struct sim_dev *d)
+{
+	const uint32_t tenants = d->model.tenants;
+	struct sim_dev *at = sim_machine.devs;
+	while (at && (at->model.contents != d->model.contents ||
+		      at->base.index / tenants != d->base.index / tenants ||
+		      at->base.index == d->base.index))
+		at = at->next;
+	return at;
+}
+
+static int open_shared(struct sim_dev *d)
+{
+	const struct sim_model *m = &d->model;
+	struct sim_dev *tenant = find_tenant(d);
+	d->shared = tenant ? tenant->shared : calloc(1, sizeof(*d->shared));
+	if (!d->shared)
+		return err_note(-ENOMEM, "sim:%u: open: out of memory", d->base.index);
+	if (d->shared->tenants++ > 0)
+		return 0;
+	resource_set(&d->shared->memory, m->memory_bandwidth);
+	resource_set(&d->shared->llc, m->llc_bandwidth);
+	resource_set(&d->shared->link_up, m->link_up_bandwidth);
+	resource_set(&d->shared->link_down, m->link_down_bandwidth);
+	resource_set(&d->shared->far_up, m->far_bandwidth);
+	resource_set(&d->shared->far_down, m->far_bandwidth);
+	return 0;
+}
+
+static void close_shared(struct sim_dev *d)
+{
+	if (--d->shared->tenants == 0)
+		free(d->shared);
+}
+
 static void set_resources(struct sim_dev *d)
 {
 	const struct sim_model *m = &d->model;
-	resource_set(&d->memory, m->memory_bandwidth);
 	sim_memory_control_open(d);
-	resource_set(&d->llc, m->llc_bandwidth);
-	resource_set(&d->link_up, m->link_up_bandwidth);
-	resource_set(&d->link_down, m->link_down_bandwidth);
-	resource_set(&d->far_up, m->far_bandwidth);
-	resource_set(&d->far_down, m->far_bandwidth);
 	resource_set(&d->peer_in, sim_injection_bandwidth(m));
 	resource_set(&d->peer_out, sim_injection_bandwidth(m));
 	if (!sim_machine.devs)
@@ -204,10 +234,11 @@ static int add_device(struct sim_dev *d)
 	if (status)
 		return status;
 	status = sim_trackers_open(d);
-	if (status) {
-		sim_units_close(d);
-		return status;
-	}
+	if (status)
+		goto close_units;
+	status = open_shared(d);
+	if (status)
+		goto close_trackers;
 	set_resources(d);
 	set_props(d);
 	sim_opened(d)->kernels = kernels_fill(sim_opened(d)->kernel, m->data == SIM_DATA_REAL);
@@ -221,6 +252,11 @@ static int add_device(struct sim_dev *d)
 	*end = d;
 	sim_links_open(d);
 	return 0;
+close_trackers:
+	sim_trackers_close(d, sim_handle_remove);
+close_units:
+	sim_units_close(d);
+	return status;
 }
 
 int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
@@ -312,6 +348,7 @@ void sim_close(struct dev *dev)
 	sim_links_close(d->base.index);
 	sim_streams_unreserve(streams);
 	sim_units_close(d);
+	close_shared(d);
 	if (!sim_machine.devs)
 		sim_gemm_cache_clear();
 	free(d);

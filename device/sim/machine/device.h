@@ -15,6 +15,13 @@
 struct dev_stream;
 struct sim_trackers;
 
+/* Parts that the tenants of one device share (`tenants`): its memory, the rate of its last-level
+ * cache, and its links to the host. */
+struct sim_shared {
+	struct resource memory, llc, link_up, link_down, far_up, far_down;
+	unsigned tenants; /* open ones */
+};
+
 #define SIM_PEERS 128
 
 struct sim_dev {
@@ -38,7 +45,8 @@ struct sim_dev {
 	struct sim_cache cache;
 	struct sim_units units;
 	struct sim_memory_control control;
-	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
+	struct sim_shared *shared;
+	struct resource peer_in, peer_out;
 	uint8_t way[DEV_MAX][DEV_MAX]; /* device on the way from one to another; or SIM_NO_WAY */
 };
 

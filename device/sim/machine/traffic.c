@@ -16,6 +16,11 @@
  *                   resident blocks; one block gets at most block_share of each
  *   L1, L2          what a launch reads again: LEVELS
  *
+ * TENANTS. With tenants = n, devices 0 to n-1 are partitions of one device, n to 2n-1 of the next,
+ * and so on. The keys are those of a partition, but own memory, cache and the ways to pinned memory
+ * are one for all of a device's: their flows share these rates. What a cache holds is each
+ * partition's own, as are its units, engines and capacity.
+ *
  * With memory_adds = 1 memory adds what dev_copy_add() and GEMMs with `adds` write to it, at its
  * own device and at others. That takes add_cost times as much of its time as a write, passes links
  * and units as a write, and reads nothing. It passes every cache by: of its range what is dirty
@@ -54,11 +59,11 @@ static void need_memory(struct flow *f, const struct op *op, const struct op_tra
 	const double cost = volume * (t->adds ? d->model.add_cost : 1);
 	const bool communicates = class_of(op, t->at) == DEV_COMMUNICATION;
 	if (!communicates || c->in_force.policy == DEV_MEMORY_FAIR)
-		flow_need(f, &d->memory, cost);
-	if (communicates && d->memory.behind)
+		flow_need(f, &d->shared->memory, cost);
+	if (communicates && d->shared->memory.behind)
 		flow_need(f, &c->communication, cost);
-	if (!communicates && !t->write && d->memory.behind)
-		flow_wait(f, &d->memory, volume);
+	if (!communicates && !t->write && d->shared->memory.behind)
+		flow_wait(f, &d->shared->memory, volume);
 }
 
 void sim_memory_count_part(const struct op *op, const struct op_traffic *t, double volume)
@@ -91,9 +96,9 @@ static void need_pinned(struct sim_dev *d, struct flow *f, const struct op_traff
 			double volume)
 {
 	flow_need(f, &sim_machine.host_memory, volume);
-	flow_need(f, t->write ? &d->link_up : &d->link_down, volume);
+	flow_need(f, t->write ? &d->shared->link_up : &d->shared->link_down, volume);
 	if (t->at->node != sim_near_node(d))
-		flow_need(f, t->write ? &d->far_up : &d->far_down, volume);
+		flow_need(f, t->write ? &d->shared->far_up : &d->shared->far_down, volume);
 }
 
 void sim_traffic_need(const struct op *op, struct flow *f, const struct op_traffic *t,
@@ -107,7 +112,7 @@ void sim_traffic_need(const struct op *op, struct flow *f, const struct op_traff
 	if (t->path == PATH_L1 || t->path == PATH_L2)
 		return;
 	if (t->path == PATH_CACHE)
-		flow_need(f, &owner->llc, volume);
+		flow_need(f, &owner->shared->llc, volume);
 	else
 		need_memory(f, op, t, volume);
 	if (owner != d && leaves_memory(t))

@@ -48,6 +48,7 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, max_queued, 1, 1e6),
 	KEY(U32, tracker_entries, 0, 1e6),
 	KEY(U32, numa_nodes, 1, DEV_NUMA_NODES),
+	KEY(U32, tenants, 1, DEV_MAX),
 	KEY(BYTES, shared_per_unit_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_per_block_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_granularity_bytes, 1, 0x1p40),
@@ -144,6 +145,7 @@ static const struct sim_model default_model = {
 	.priorities = 3,
 	.max_queued = 1024,
 	.numa_nodes = 1,
+	.tenants = 1,
 	.shared_per_unit_bytes = 64u << 10,
 	.shared_per_block_bytes = 48u << 10,
 	.shared_granularity_bytes = 1u << 10,
@@ -270,6 +272,8 @@ static int check_needs(const struct sim_position *p, const struct sim_model *m)
 		{"l2_bytes", "l2_latency_ns", !m->l2_bytes || m->l2_latency_ns > 0},
 		{"l2_units", "l2_bytes", m->l2_bytes},
 		{"l2_latency_ns", "l2_bytes", m->l2_bytes},
+		{"tenants", "memory_control = 0 and queue_wait_ns_per_kib = 0",
+		 m->tenants == 1 || (!m->memory_control && !(m->queue_wait_ns_per_kib > 0))},
 	};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		if (line_of(p, pairs[i].key) && !pairs[i].has)

@@ -56,6 +56,7 @@ struct sim_model {
 	uint32_t llc_writes;      /* 1: through */
 	uint32_t engine_cache;    /* 1: copies of engines go through it */
 	uint32_t numa_nodes;      /* of the host */
+	uint32_t tenants;         /* partitions of a device: TENANTS (machine/traffic.c) */
 	uint32_t memory_adds;     /* 1: it adds what is written to it */
 	uint32_t memory_control;  /* 1: how classes of traffic share memory can be changed */
 	uint32_t memory_policy;   /* enum dev_memory_policy: fair or compute-first */

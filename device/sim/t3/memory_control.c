@@ -35,8 +35,8 @@ void sim_memory_control_set(struct sim_dev *d, const struct dev_memory_control *
 	const bool first = control->policy == DEV_MEMORY_COMPUTE_FIRST;
 	const double part_of_queue = first ? control->threshold : 1;
 	d->control.in_force = *control;
-	resource_divide(&d->memory, &d->control.communication, first ? control->threshold : 0,
-			first ? control->starvation : 0,
+	resource_divide(&d->shared->memory, &d->control.communication,
+			first ? control->threshold : 0, first ? control->starvation : 0,
 			part_of_queue * d->model.queue_wait_ns_per_kib / 1024);
 }
 
