@@ -24,8 +24,10 @@ struct cpu_load {
 struct cpu_load cpu_load_now(void);
 struct cpu_load cpu_load_mark(const int *cores, size_t count, double own_s);
 
-/* CPU time of this process so far. */
+/* CPU time of this process so far, of its children that have ended, and of the one that
+ * cpu_load_count_process() named; 0: none. */
 double cpu_load_own_s(void);
+void cpu_load_count_process(int pid);
 
 /* The account of these cores, ascending, in ROOT/proc/stat, and of the control groups; wall_s and
  * own_s are 0.

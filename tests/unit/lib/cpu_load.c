@@ -5,8 +5,10 @@
 #include "lib/cpu_load.h"
 #include "tests/unit/test.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[64], stat_file[96];
@@ -173,6 +175,32 @@ static const char *const files[] = {
 	"/sys/fs/cgroup/cpu/x/cpu.stat",
 };
 
+static void burn_time(double seconds)
+{
+	while (cpu_load_own_s() < seconds)
+		;
+}
+
+/* While it runs, and after it was waited for. */
+static void a_counted_process_is_own(void)
+{
+	const double before_s = cpu_load_own_s();
+	const pid_t pid = fork();
+	if (pid == 0) {
+		burn_time(0.2);
+		pause();
+		_exit(0);
+	}
+	expect(cpu_load_own_s() < before_s + 0.1);
+	cpu_load_count_process(pid);
+	while (cpu_load_own_s() < before_s + 0.15)
+		usleep(1000);
+	kill(pid, SIGKILL);
+	expect(waitpid(pid, NULL, 0) == pid);
+	cpu_load_count_process(0);
+	expect(cpu_load_own_s() > before_s + 0.15);
+}
+
 int main(void)
 {
 	const size_t folder_count = sizeof(folders) / sizeof(folders[0]);
@@ -189,6 +217,7 @@ int main(void)
 	test(a_tick_of_rounding_is_nobody);
 	test(a_quota_is_not_others);
 	test(what_does_not_add_up_is_unknown);
+	test(a_counted_process_is_own);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s", root, files[i]);
 		unlink(path);
