@@ -62,6 +62,7 @@ void *bench_alloc_host(struct bench_case *c, uint64_t bytes);
 struct dev_stream *bench_stream(struct bench_case *c, int priority);
 struct dev_stream *bench_stream_on(struct bench_case *c, struct dev *dev, int priority);
 struct dev_event *bench_event(struct bench_case *c);
+struct dev_event *bench_event_on(struct bench_case *c, struct dev *dev);
 struct dev_kernel *bench_kernel(struct bench_case *c, const char *name);
 /* As dev_tracker_open(). The memory of the map is allocated before. */
 struct dev_tracker *bench_tracker_on(struct bench_case *c, struct dev *dev,

@@ -195,14 +195,16 @@ struct dev_stream *bench_stream(struct bench_case *c, int priority)
 	return bench_stream_on(c, c->dev, priority);
 }
 
-struct dev_event *bench_event(struct bench_case *c)
+struct dev_event *bench_event_on(struct bench_case *c, struct dev *dev)
 {
 	struct dev_event *event = NULL;
 	if (!reserve_entry(c))
 		return NULL;
-	int status = dev_event_open(c->dev, &event);
-	return keep_resource(c, EVENT, c->dev, event, status);
+	int status = dev_event_open(dev, &event);
+	return keep_resource(c, EVENT, dev, event, status);
 }
+
+struct dev_event *bench_event(struct bench_case *c) { return bench_event_on(c, c->dev); }
 
 struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns)
 {

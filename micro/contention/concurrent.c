@@ -11,9 +11,9 @@ static const struct workload *timed_of(const struct bench_case *c, long pair)
 	return &((const struct concurrent *)c->state)->workload[pair / MAX_WORKLOADS];
 }
 
-static const struct workload *partner_of(const struct bench_case *c, long pair)
+static struct workload *partner_of(const struct bench_case *c, long pair)
 {
-	return &((const struct concurrent *)c->state)->workload[pair % MAX_WORKLOADS];
+	return &((struct concurrent *)c->state)->workload[pair % MAX_WORKLOADS];
 }
 
 int concurrent_admit(const struct bench_case *c, const struct workload_spec *spec,
@@ -37,40 +37,28 @@ int concurrent_open(struct bench_case *c, const struct workload_spec *spec, unsi
 
 /* ------------------------------------------------------------------ running */
 
-static void enqueue_recorded_piece(struct bench_case *c, const struct workload *y, unsigned which)
+/* Keeps y running until x has ended. */
+static void feed_partner(struct bench_case *c, const struct workload *x, struct workload *y)
 {
-	TRY(c->status, work_graph_run(y->piece));
-	TRY(c->status, dev_event_record(c->dev, y->stream, y->step[which]));
-}
-
-static void start_partner(struct bench_case *c, const struct workload *x, const struct workload *y)
-{
-	TRY(c->status, dev_event_record(c->dev, y->stream, y->begin));
-	enqueue_recorded_piece(c, y, 0);
-	enqueue_recorded_piece(c, y, 1);
-	TRY(c->status, dev_stream_wait(c->dev, x->stream, y->begin));
-}
-
-/* Keeps two pieces of y queued: when one ends, another one is added, until x has ended. */
-static void feed_partner(struct bench_case *c, const struct workload *x, const struct workload *y)
-{
-	for (unsigned i = 0; c->status == 0; i ^= 1) {
+	while (c->status == 0) {
 		const int ended = dev_event_query(c->dev, x->end);
 		if (ended != -EAGAIN) {
 			c->status = ended;
 			return;
 		}
-		TRY(c->status, dev_event_sync(c->dev, y->step[i]));
-		enqueue_recorded_piece(c, y, i);
+		workload_follow(y, c);
 	}
 }
 
 int concurrent_body(struct bench_case *c, long pair, uint64_t iterations)
 {
-	const struct workload *x = timed_of(c, pair), *y = partner_of(c, pair);
+	const struct workload *x = timed_of(c, pair);
+	struct workload *y = partner_of(c, pair);
 	double ns = 0.0;
-	if (x != y)
-		start_partner(c, x, y);
+	if (x != y) {
+		workload_start(y, c);
+		TRY(c->status, dev_stream_wait(c->dev, x->stream, y->begin));
+	}
 	TRY(c->status, dev_event_record(c->dev, x->stream, x->begin));
 	for (uint64_t i = 0; c->status == 0 && i < iterations; i++)
 		TRY(c->status, work_graph_run(x->piece));

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-const char *const workload_names[] = {"compute", "memory", "engine", "kernel", "gemm"};
+const char *const workload_names[] = {"compute", "memory", "engine", "kernel", "gemm", NULL};
 const char *const workload_directions[] = {"up", "down", "local", "peer", "exchange", NULL};
 
 static const struct {
@@ -43,22 +43,22 @@ static void open_arrays(struct workload *a, struct bench_case *c)
 	const enum dev_mem from = way == WORKLOAD_UP ? DEV_MEM_PINNED : DEV_MEM_DEVICE,
 			   to = way == WORKLOAD_DOWN ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
 	float *pattern = a->result = pattern_reals(c);
-	a->target = way >= WORKLOAD_PEER ? c->devices->dev[1] : c->dev;
-	a->bytes = array_bytes(dev_props(c->dev));
+	a->target = way >= WORKLOAD_PEER ? c->devices->dev[1] : a->dev;
+	a->bytes = array_bytes(dev_props(a->dev));
 	TRY(c->status,
 	    a->bytes ? 0 : err_note(-ENOMEM, "the device lacks memory for buffers of 1 MiB"));
 	if (way >= WORKLOAD_PEER)
 		bench_enable_peers(c);
 	a->array[0] = bench_alloc_on(c, a->target, to, a->bytes);
 	for (unsigned i = 1; i < traits[a->spec.kind].arrays; i++)
-		a->array[i] = pattern_alloc(c, c->dev, from, a->bytes, pattern);
+		a->array[i] = pattern_alloc(c, a->dev, from, a->bytes, pattern);
 	if (a->spec.kind == WORKLOAD_MEMORY)
 		for (size_t i = 0; c->status == 0 && i < PATTERN_WORDS; i++)
 			pattern[i] += scale * pattern[i];
 	if (way != WORKLOAD_EXCHANGE)
 		return;
 	a->back_lane = work_lane_normal(a->lanes, 1);
-	a->back[0] = bench_alloc(c, DEV_MEM_DEVICE, a->bytes);
+	a->back[0] = bench_alloc_on(c, a->dev, DEV_MEM_DEVICE, a->bytes);
 	a->back[1] = pattern_alloc(c, a->target, DEV_MEM_DEVICE, a->bytes, pattern);
 }
 
@@ -101,25 +101,26 @@ static void time_repeats(struct workload *a, struct bench_case *c, uint32_t repe
 		add_work(a, g);
 	work_graph_join(g);
 	TRY(c->status, work_graph_prepare(g));
-	TRY(c->status, dev_event_record(c->dev, a->stream, a->begin));
+	TRY(c->status, dev_event_record(a->dev, a->stream, a->begin));
 	TRY(c->status, work_graph_run(g));
-	TRY(c->status, dev_event_record(c->dev, a->stream, a->end));
-	TRY(c->status, dev_stream_sync(c->dev, a->stream));
-	TRY(c->status, dev_event_elapsed_ns(c->dev, a->begin, a->end, ns_p));
+	TRY(c->status, dev_event_record(a->dev, a->stream, a->end));
+	TRY(c->status, dev_stream_sync(a->dev, a->stream));
+	TRY(c->status, dev_event_elapsed_ns(a->dev, a->begin, a->end, ns_p));
 }
 
 /* Measured alone and once, so both runs use the same piece. The first run is a warm-up: it loads
  * what is used for the first time. */
 static void choose_repeats(struct workload *a, struct bench_case *c)
 {
-	const uint32_t max_repeats = dev_props(c->dev)->max_queued / QUEUE_SHARE;
+	const uint32_t max_repeats = dev_props(a->dev)->max_queued / QUEUE_SHARE;
 	const double wanted =
-		dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? MIN_VIRTUAL_PIECE_NS : MIN_PIECE_NS;
+		dev_can(a->dev, DEV_CAP_VIRTUAL_TIME) ? MIN_VIRTUAL_PIECE_NS : MIN_PIECE_NS;
 	double ns = 0.0;
 	time_repeats(a, c, 1, &ns);
 	time_repeats(a, c, 1, &ns);
 	while (c->status == 0 && ns < wanted && 2 * a->repeats <= max_repeats)
 		time_repeats(a, c, 2 * a->repeats, &ns);
+	a->piece_s = 1e-9 * ns;
 }
 
 int workload_admit(const struct bench_case *c, const struct workload_spec *spec)
@@ -143,36 +144,66 @@ int workload_admit(const struct bench_case *c, const struct workload_spec *spec)
 int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
 		  const struct workload_spec *spec)
 {
-	const struct dev_props *p = dev_props(c->dev);
+	struct dev *dev = c->devices->dev[spec->device];
+	const struct dev_props *p = dev_props(dev);
 	const struct shape shape = spec->skinny ? bench_gemm_memory_bound(p, spec->type)
 						: bench_gemm_arithmetic_bound(p);
 	a->spec = *spec;
+	a->dev = dev;
 	a->lanes = lanes;
-	a->lane = work_lane_normal(lanes, 0);
+	a->lane = work_lane_normal(lanes, spec->device);
 	a->stream = work_lane_stream(lanes, a->lane);
-	a->begin = bench_event(c);
-	a->end = bench_event(c);
-	a->step[0] = bench_event(c);
-	a->step[1] = bench_event(c);
+	a->begin = bench_event_on(c, dev);
+	a->end = bench_event_on(c, dev);
+	a->step[0] = bench_event_on(c, dev);
+	a->step[1] = bench_event_on(c, dev);
 	if (spec->kind == WORKLOAD_GEMM) {
-		TRY(c->status, bench_gemm_open(&a->gemm, c, c->dev, &shape, spec->type));
+		TRY(c->status, bench_gemm_open(&a->gemm, c, dev, &shape, spec->type));
 	} else if (traits[spec->kind].arrays) {
 		open_arrays(a, c);
 	} else {
-		a->kernel = bench_kernel(c, traits[spec->kind].kernel);
-		a->out = bench_alloc(c, DEV_MEM_DEVICE, p->busy_blocks * sizeof(float));
+		TRY(c->status, dev_kernel_find(dev, traits[spec->kind].kernel, &a->kernel));
+		a->out = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->busy_blocks * sizeof(float));
 	}
-	if (spec->kind == WORKLOAD_ENGINE)
+	if (spec->kind == WORKLOAD_ENGINE && dev == c->dev)
 		TRY(c->status, blocking_kernel_need_local_engine(c, UINT64_MAX, a->array[0],
 								 a->array[1], a->bytes));
 	choose_repeats(a, c);
 	return c->status;
 }
 
+static void enqueue_piece(struct workload *a, struct bench_case *c, unsigned which)
+{
+	TRY(c->status, work_graph_run(a->piece));
+	TRY(c->status, dev_event_record(a->dev, a->stream, a->step[which]));
+}
+
+int workload_start(struct workload *a, struct bench_case *c)
+{
+	TRY(c->status, dev_event_record(a->dev, a->stream, a->begin));
+	enqueue_piece(a, c, 0);
+	enqueue_piece(a, c, 1);
+	a->oldest = 0;
+	return c->status;
+}
+
+bool workload_is_due(const struct workload *a)
+{
+	return dev_event_query(a->dev, a->step[a->oldest]) == 0;
+}
+
+int workload_follow(struct workload *a, struct bench_case *c)
+{
+	TRY(c->status, dev_event_sync(a->dev, a->step[a->oldest]));
+	enqueue_piece(a, c, a->oldest);
+	a->oldest ^= 1;
+	return c->status;
+}
+
 void workload_model(const struct workload *a, const struct bench_case *c, struct bench_model *m)
 {
 	if (a->spec.kind == WORKLOAD_COMPUTE)
-		m->flops = 2.0 * (double)fmas * dev_wave_blocks(c->dev, a->kernel) * a->repeats;
+		m->flops = 2.0 * (double)fmas * dev_wave_blocks(a->dev, a->kernel) * a->repeats;
 	if (a->spec.kind == WORKLOAD_GEMM)
 		m->flops = shape_flops(&a->gemm.shape) * a->repeats;
 	m->bytes = (double)a->bytes * traits[a->spec.kind].passes * a->repeats *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A workload keeps one resource busy, piece by piece, in its own lane of the first device: the
- * units' arithmetic, memory, a copy engine, units that copy, or a GEMM. Two concurrent workloads
+ * A workload keeps one resource of a device busy, piece by piece, in its own lane: the units'
+ * arithmetic, memory, a copy engine, units that copy, or a GEMM. Two concurrent workloads
  * show how much they slow each other (micro/contention/concurrent.h).
  */
 #ifndef GPUSIG_WORKLOAD_H
@@ -19,8 +19,8 @@ enum workload_kind {
 	WORKLOAD_KINDS
 };
 
-/* The name of each kind. */
-extern const char *const workload_names[WORKLOAD_KINDS];
+/* The name of each kind; NULL-terminated. */
+extern const char *const workload_names[WORKLOAD_KINDS + 1];
 
 /* From where to where a copy goes: from pinned memory, to pinned memory, within the device, into
  * the second device of the list, or as many bytes into each of the two at once. */
@@ -37,6 +37,7 @@ extern const char *const workload_directions[];
 
 struct workload_spec {
 	enum workload_kind kind;
+	unsigned device;                   /* by its position in the list */
 	bool skinny;                       /* of a GEMM: below */
 	enum dev_type type;                /* of a GEMM */
 	enum workload_direction direction; /* of a copy */
@@ -45,12 +46,15 @@ struct workload_spec {
 
 struct workload {
 	struct workload_spec spec;
+	struct dev *dev;
 	struct work_lanes *lanes;
-	uint32_t lane, back_lane;  /* back_lane: of the second device, for an exchange */
-	struct work_graph *piece;  /* has a fork and a join: runs may be queued */
-	struct dev_stream *stream; /* of the lane */
-	struct dev_event *begin, *end, *step[2]; /* for the caller */
-	struct dev_kernel *kernel;               /* of multiply-adds */
+	uint32_t lane, back_lane;      /* back_lane: of the second device, for an exchange */
+	struct work_graph *piece;      /* has a fork and a join: runs may be queued */
+	struct dev_stream *stream;     /* of the lane */
+	struct dev_event *begin, *end; /* for the caller */
+	struct dev_event *step[2];     /* the ends of the two pieces that are queued */
+	unsigned oldest;               /* of these */
+	struct dev_kernel *kernel;     /* of multiply-adds */
 	float *out;
 	uint64_t bytes; /* of one array; 0: no arrays */
 	char *array[3]; /* each as large as the last-level cache, so that memory is really used; the
@@ -60,6 +64,7 @@ struct workload {
 	float *result;      /* the pattern that what is written must hold after a piece */
 	struct bench_gemm gemm;
 	uint32_t repeats; /* of the work in a piece */
+	double piece_s;   /* of a piece, alone and once */
 };
 
 /* A GEMM is limited by arithmetic, or if it is skinny by memory (bench/bench_gemm.h).
@@ -74,6 +79,13 @@ int workload_admit(const struct bench_case *c, const struct workload_spec *spec)
  * ends. */
 int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
 		  const struct workload_spec *spec);
+
+/* Keep it running: two pieces are queued, and for one that has ended another one. workload_start()
+ * records `begin` before them, workload_follow() waits for the older one; workload_is_due() says
+ * whether it has ended. Return c->status. */
+int workload_start(struct workload *a, struct bench_case *c);
+bool workload_is_due(const struct workload *a);
+int workload_follow(struct workload *a, struct bench_case *c);
 
 /* The work of a piece. The bytes of a copy count once, those of a triad three times, those of an
  * exchange in both directions. */
