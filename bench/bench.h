@@ -260,6 +260,9 @@ struct bench_case {
 /* Everything: parses options, runs the cases, prints, returns the exit code. */
 int bench_main(const struct bench *b, int argc, char **argv);
 
+/* ---- the devices of the run, as --device takes them. */
+const char *bench_device_spec(const struct bench_case *c);
+
 /* ---- the case's point. An axis that does not exist is a programming error and asserts. */
 uint64_t axis_u64(const struct bench_case *c, const char *axis);
 const char *axis_str(const struct bench_case *c, const char *axis);

@@ -246,6 +246,9 @@ struct dev_ops {
 	const char *models;  /* that a spec may name, for messages; NULL: it takes none */
 	/* int f(void) of MPI libraries: 1 where messages may be in DEVICE memory. Or NULL. */
 	const char *const *mpi_queries;
+	/* The environment variable by which the driver selects the devices of a process, or parts
+	 * of devices; NULL: there is none. */
+	const char *selecting_variable;
 
 	/* Required. */
 	/* Number of devices usable now; if 0, returns success with the reason in err_text(). */

@@ -77,6 +77,8 @@ int bench_device_open(struct bench_run *r)
 	return 0;
 }
 
+const char *bench_device_spec(const struct bench_case *c) { return c->run->o.device; }
+
 void bench_device_list(void)
 {
 	struct dev_backend_info info[BACKENDS];

@@ -457,6 +457,7 @@ static const char *const mpi_queries[] = {"MPIX_Query_cuda_support", NULL};
 
 const struct dev_ops cuda_ops = {.name = "cuda",
 				 .mpi_queries = mpi_queries,
+				 .selecting_variable = "CUDA_VISIBLE_DEVICES",
 				 .probe = probe_devices,
 				 .open = open_device,
 				 GPU_DEV_OPS};

@@ -339,6 +339,7 @@ static const char *const mpi_queries[] = {"MPIX_Query_rocm_support", "MPIX_Query
 
 const struct dev_ops hip_ops = {.name = "hip",
 				.mpi_queries = mpi_queries,
+				.selecting_variable = "ROCR_VISIBLE_DEVICES",
 				.probe = probe_devices,
 				.open = open_device,
 				GPU_DEV_OPS};
