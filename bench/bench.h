@@ -302,7 +302,7 @@ void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_i
 
 /* ---- in setup: time up to 1000 single operations of this variant after its samples, each alone,
  * for percentiles: "singles_s" of its record. For what takes microseconds. Not where time is
- * virtual, of a job's ranks, or with --check every. */
+ * virtual, or with --check every. */
 void bench_single_times(struct bench_case *c, unsigned variant);
 
 /* ---- whether there are results: not where a device of the case simulates time alone

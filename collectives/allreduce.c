@@ -36,8 +36,8 @@ static const struct axis axes[] = {
 	 "one", "one,all", .words = collective_ports},
 	COLLECTIVE_TYPE_AXIS,
 	COLLECTIVE_OP_AXIS,
-	{"size", "bytes of the vector, rounded down to elements", AXIS_SIZE, "32,2K,128K,2M",
-	 "32:128M:x4,256M", .min = 1, .max = SESSION_MAX_BYTES},
+	{"size", "bytes of the vector, rounded down to elements", AXIS_SIZE, "32,8K,64K,1M",
+	 "32:128M:x4,64K,1M,256M", .min = 1, .max = SESSION_MAX_BYTES},
 	{0}};
 
 static const struct bench_quantity_row quantities[] = {
@@ -47,8 +47,8 @@ static const struct bench_quantity_row quantities[] = {
 
 #define CASE(size) "ports=one type=f32 op=sum size=" size
 static const struct bench_metric primary[] = {
-	{"allreduce_busbw", "best_bus_bandwidth", NULL, CASE("2M")},
-	{"allreduce_library_busbw", "bus_bandwidth", "library", CASE("2M")},
+	{"allreduce_busbw", "best_bus_bandwidth", NULL, CASE("1M")},
+	{"allreduce_library_busbw", "bus_bandwidth", "library", CASE("1M")},
 	{"allreduce_library_latency", "time", "library", CASE("32")},
 	{0}};
 

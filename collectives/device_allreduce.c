@@ -27,13 +27,14 @@ static const struct bench_variant variants[] = {{"direct", BENCH_SELF},
 
 static const struct axis axes[] = {
 	{"size", "bytes of the vector of floats, rounded down to whole ones", AXIS_SIZE,
-	 "32,2K,128K,2M,16M", "32:128M:x4,16M,256M", "32,2K,128K,2M", "32,2K,128K,2M,16M,256M",
-	 "32:128M:x4,256M", .min = 1, .max = DEVICE_MAX_BYTES},
+	 "32,8K,64K,1M,16M", "32:128M:x4,64K,1M,16M,256M", "32,8K,64K,1M", "32,8K,64K,1M,16M,256M",
+	 "32:128M:x4,64K,1M,256M", .min = 1, .max = DEVICE_MAX_BYTES},
 	{0}};
 
+#define LARGE "size=16M|256M|1M"
 static const struct bench_metric primary[] = {
-	{"device_allreduce_busbw", "best_bus_bandwidth", NULL, DEVICE_LARGE},
-	{"device_allreduce_library_busbw", "bus_bandwidth", "library", DEVICE_LARGE},
+	{"device_allreduce_busbw", "best_bus_bandwidth", NULL, LARGE},
+	{"device_allreduce_library_busbw", "bus_bandwidth", "library", LARGE},
 	{"device_allreduce_latency", "best_time", NULL, "size=32"},
 	{"device_allreduce_library_latency", "time", "library", "size=32"},
 	{0}};

@@ -51,7 +51,7 @@ static int time_variant(struct bench_run *r, unsigned v, double limit_s)
 int bench_singles_take(struct bench_run *r, double seconds)
 {
 	int status = 0;
-	if (bench_virtual(r) || r->b->job || r->o.check == BENCH_CHECK_EVERY)
+	if (bench_virtual(r) || r->o.check == BENCH_CHECK_EVERY)
 		return 0;
 	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
 		if (r->sampling->samples[v].on && r->sampling->samples[v].wants_singles)

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL 4096u /* bytes; single collectives up to here are timed, too */
 enum { MAX_ROWS = 16 };
 
 /* On a line with one port, bucket equals ring and rd-mirrored equals rd-b. */
@@ -230,7 +229,8 @@ static int setup(struct bench_case *c)
 	for (unsigned v = 0; v < bench_variants(c); v++) {
 		if (s->plan[v].staging_bytes > staging)
 			staging = s->plan[v].staging_bytes;
-		if (vector_bytes(c) <= SMALL)
+		if (vector_bytes(c) <= COLLECTIVE_SINGLE_BYTES &&
+		    bench_row(c, v)->once != device_library_calls)
 			bench_single_times(c, v);
 	}
 	TRY(c->status,

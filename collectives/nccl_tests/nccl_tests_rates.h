@@ -11,6 +11,10 @@
 /* The row that is the library's own collective. */
 #define NCCL_TESTS_LIBRARY "library"
 
+/* Single collectives of vectors up to here are timed, too (bench_single_times()): those of a step
+ * of inference. */
+#define COLLECTIVE_SINGLE_BYTES (UINT64_C(1) << 20)
+
 /* The bytes of a vector that nccl-tests makes of a size: whole elements; with more parts than one,
  * equal ones of a multiple of 16 bytes. May be 0. */
 uint64_t nccl_tests_bytes(uint64_t size, uint64_t element_bytes, uint64_t parts);

@@ -131,6 +131,8 @@ static int setup(struct bench_case *c)
 	for (unsigned v = 0; v < bench_variants(c); v++) {
 		if (s->variant[v].is_unsupported)
 			bench_variant_off(c, v);
+		if (vector_bytes(c) <= COLLECTIVE_SINGLE_BYTES && !rank_program_oversubscribed(c))
+			bench_single_times(c, v);
 		any = any || bench_variant_on(c, v);
 	}
 	return any ? 0 : err_note(-ENOTSUP, "%s", s->unsupported_reason);

@@ -96,6 +96,12 @@ int rank_program_open_devices(struct bench_case *c)
 	return status;
 }
 
+bool rank_program_oversubscribed(const struct bench_case *c)
+{
+	const struct rank_device *d = &((const struct rank_program *)c->arg)->device;
+	return mpi_job.sharing_ranks || (rank_program_on_devices(c) && d->max_ranks > 1);
+}
+
 void rank_program_report(struct bench_case *c, const char *on_devices)
 {
 	const struct rank_device *d = &((const struct rank_program *)c->arg)->device;

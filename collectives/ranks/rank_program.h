@@ -48,6 +48,10 @@ int rank_program_command(const struct bench_case *c, const struct mpi_command *c
 int rank_program_open_devices(struct bench_case *c);
 bool rank_program_on_devices(const struct bench_case *c);
 
+/* After rank_program_open_devices(): ranks share a device, or cores as rank_program_report() says.
+ */
+bool rank_program_oversubscribed(const struct bench_case *c);
+
 /* In derive: facts about the ranks and the library, and where data is, `on_devices` in words. The
  * case is oversubscribed where ranks share a device, where a host has fewer cores than ranks, where
  * the CPU quota grants fewer, or where more of its ranks are bound within the cores of one of them

@@ -73,6 +73,18 @@ bound() {
 	json "$latency == {None}" <<<"$output"
 }
 
+@test "single collectives of up to 1 MiB are timed alone, unless ranks share cores" {
+	[ "$(nproc)" -ge 2 ] || skip "there is one core"
+	singles='{(r["key"].rpartition("=")[2], len(v.get("singles_s", [])) >= 20, all(s > 0 for s in v.get("singles_s", [])))
+		for r in cases for v in r["variants"]}'
+	ranks 2 allreduce --algorithm ring,library --size 8K,1M,2M
+	json "$singles == {('8192', True, True), ('1048576', True, True), ('2097152', False, True)}" <<<"$output"
+	ranks 2 allreduce --algorithm ring --size 8K --check every
+	json "$singles == {('8192', False, True)}" <<<"$output"
+	ranks $(($(nproc) + 1)) allreduce --algorithm ring --size 8K
+	json "$singles == {('8192', False, True)}" <<<"$output"
+}
+
 @test "ranks that share no memory measure without a latency" {
 	[ "$(nproc)" -ge 2 ] || skip "there is one core"
 	unshare -pf --mount-proc true 2>/dev/null || skip "no process may have a namespace of its own"

@@ -37,6 +37,12 @@ measure() {
 	json 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
+@test "single collectives of up to 1 MiB are timed alone" {
+	[ "$(nproc)" -ge 2 ] || skip "two devices need two cores"
+	measure host:0,1 --algorithm ring --size 8K,2M
+	json 'all(("singles_s" in r["variants"][0]) == (r["variants"][0]["model"]["bytes"] <= 2**20) for r in cases)' <<<"$output"
+}
+
 @test "the copies of ring and of Swing on four devices" {
 	measure sim:0-3 --algorithm swing-b,ring --size 4096
 	json '[m["name"] for r in rows if r["kind"] == "case" for m in r["mechanism"]][:2] == ["ring ran", "swing-b ran"]' \
