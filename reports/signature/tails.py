@@ -93,7 +93,8 @@ def levels(times: Sequence[float]) -> List[Level]:
 # ------------------------------------------------------------------ of a section
 
 
-def _tail(variant: Variant, key: str) -> Json:
+def tail_of(variant: Variant, key: str) -> Json:
+    """Median, percentiles and levels of a variant that was timed; no p95 or p99 of too few."""
     times = variant.singles_s
     found: Json = {"variant": variant.name, "key": key, "n": len(times), "median": median(times)}
     for name, p in (("p95", 0.95), ("p99", 0.99)):
@@ -109,7 +110,7 @@ def _timed(section: Section) -> List[Tuple[Case, Variant]]:
 
 def tails_of(section: Section) -> List[Json]:
     """The tail of each variant whose single operations were timed."""
-    return [_tail(variant, case.key) for case, variant in _timed(section)]
+    return [tail_of(variant, case.key) for case, variant in _timed(section)]
 
 
 def _cell(tail: Json, name: str, p: float) -> str:

@@ -13,6 +13,7 @@ from reports.records.fits import DIFFERENT, compare_rates
 from reports.records.jsonl import Json, is_number
 from reports.records.quantity import TAGS, digits, human, listing, percent, plural, size, tag
 from reports.records.records import Case, Scalar
+from reports.signature import tails
 from reports.signature.section import Figure, Panels, Section, SectionSpec, Table
 from reports.signature.sections import generic
 from reports.signature.sections.copies import round_size
@@ -23,6 +24,8 @@ _OTHERS = ("library-calls", "library-efficiency", "library-zero-cta")
 _DRAWN = 7
 _FAMILIAR = (LIBRARY, "ring", "swing-b", "swing-l", "rd-b", "rd-l", "bucket")  # drawn after the leaders
 _MAX_TABLES = 6
+_TAIL = ("median", "p95", "p99")
+_TOLD_TAIL = 4096  # bytes; from here on a sentence tells p99
 _AGAINST = ("library_time_ratio", "indexing_time_ratio")
 
 Place = Tuple[Tuple[str, Scalar], ...]  # the axes but the size
@@ -168,6 +171,24 @@ def _best(recorded: Dict[float, str], times: Dict[str, Curve], *others: Dict[str
     return rows
 
 
+def _tails(section: Section, place: Place, best: Sequence[Json]) -> List[Json]:
+    """Single operations of the fastest algorithm at each size and of the library, where they were timed: the
+    median, p95 and p99, each None of too few."""
+    rows = []
+    for case in section.group.cases.values():
+        fastest = next((b["algorithm"] for b in best if b["size"] == case.axes.get("size")), None)
+        if _place(case) != place or not case.valid or fastest is None:
+            continue
+        timed = {v.name: tails.tail_of(v, case.key) for v in case.variants if v.singles_s}
+        found = [
+            {"algorithm": name, **{key: timed[name].get(key) for key in ("n", *_TAIL)}}
+            for name in (fastest, LIBRARY)
+            if name in timed
+        ]
+        rows += [{"size": case.axes["size"], **one} for one in found]
+    return sorted(rows, key=lambda row: float(row["size"]))
+
+
 def best_table(place: Json) -> Tuple[List[str], List[List[str]]]:
     """Heads and rows, with the names of nccl-tests."""
     best = place["best"]
@@ -191,13 +212,15 @@ def results(section: Section) -> Json:
             continue
         lead = [{"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)} for s in stretches]
         others = [c.get(place, {}) for c in (times, rates, bus, ratios)]
+        best = _best(recorded.get(place, {}), *others)
         cost = [p for c in indexing.get(place, {}).values() for p in c.valid]
         found.append(
             {
                 "where": dict(place),
                 "leaders": lead,
                 "crossovers": _crossings(others[1], stretches),
-                "best": _best(recorded.get(place, {}), *others),
+                "best": best,
+                "tails": _tails(section, place, best),
                 "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost],
             }
         )
@@ -247,6 +270,12 @@ def _indexing_text(place: Json) -> str:
     return "indexed copies slow Swing by up to %s (%s)" % (slower, size(worst["size"]))
 
 
+def _tail_text(place: Json) -> str:
+    rows = [row for row in place["tails"] if row["p99"] and row["size"] > _TOLD_TAIL]
+    parts = ["%s %s (%s)" % (size(row["size"]), human(row["p99"], "s"), row["algorithm"]) for row in rows]
+    return "p99 of one at a time: %s" % listing(parts, 8) if parts else ""
+
+
 def summary(section: Section) -> str:
     places = section.results["places"]
     many = section.results["oversubscribed"]
@@ -260,7 +289,7 @@ def summary(section: Section) -> str:
         return note + "." if note else generic.nothing(section)
     first = places[0]
     where = " ".join(str(v) for k, v in first["where"].items()) + ": " if len(places) > 1 else ""
-    parts = [where + _lead_text(first), _library_text(first), _indexing_text(first), note]
+    parts = [where + _lead_text(first), _library_text(first), _indexing_text(first), _tail_text(first), note]
     return "; ".join(p for p in parts if p) + "."
 
 
@@ -301,6 +330,27 @@ def _best_tables(section: Section) -> List[Figure]:
     return [
         Table(*best_table(place), _caption(place["where"], caption), prose=True)
         for place in section.results["places"][:_MAX_TABLES]
+    ]
+
+
+def _tail_tables(section: Section) -> List[Figure]:
+    """One operation at a time, as a step of inference waits for it."""
+    caption = (
+        "One operation at a time: the fastest algorithm at each size, and the library's own. p99 needs %d "
+        "operations." % tails.LEAST[0.99]
+    )
+    heads = ["size", "algorithm", "n", *_TAIL]
+    return [
+        Table(
+            heads,
+            [
+                [size(row["size"]), row["algorithm"], str(row["n"]), *(human(row[k], "s") for k in _TAIL)]
+                for row in place["tails"]
+            ],
+            _caption(place["where"], caption),
+        )
+        for place in section.results["places"][:_MAX_TABLES]
+        if place["tails"]
     ]
 
 
@@ -348,6 +398,7 @@ def figures(
         shown += bus
     return [
         *_best_tables(section),
+        *_tail_tables(section),
         *shown,
         *(_ratio_table(section, place, own) for place, own in list(times.items())[:_MAX_TABLES]),
     ]

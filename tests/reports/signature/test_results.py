@@ -570,6 +570,43 @@ class Truth(workplace.Scratch):
         self.assertEqual([b["algorithm"] for b in found["best"]], ["rd-l"] * 2 + ["swing-b"] * 2)
         self.assertEqual({p["time_ratio"] for p in found["indexing"]}, {synthetic.INDEXING})
 
+    def test_single_ones_of_the_fastest_and_of_the_library_have_percentiles(self) -> None:
+        lines = [json.loads(line) for line in synthetic.allreduce().text().splitlines()]
+        for case in (line for line in lines if line["kind"] == "case"):
+            few = "size=131072" in case["key"]
+            for variant in case["variants"]:
+                times = [variant["median_s"]] * (90 if few else 390) + [3 * variant["median_s"]] * 10
+                variant["singles_s"] = times[: 99 if few else 400]
+        signature = self.signature("".join(json.dumps(line) + "\n" for line in lines))
+        section = signature.sections[0]
+        rows = section.results["places"][0]["tails"]
+        self.assertEqual(
+            [(r["size"], r["algorithm"]) for r in rows],
+            [
+                (s, n)
+                for s in (32, 2048, 131072, 2097152)
+                for n in ("rd-l" if s < 4096 else "swing-b", "library")
+            ],
+        )
+        for row in rows:
+            of = next(
+                v
+                for c in section.cases
+                if c.axes["size"] == row["size"]
+                for v in c.variants
+                if v.name == row["algorithm"]
+            )
+            self.assertAlmostEqual(row["median"], of.median_s)
+            self.assertEqual(row["p99"], None if row["size"] == 131072 else max(of.singles_s))
+        self.assertIn("p99 of one at a time: 2 MiB ", section.summary)
+        self.assertNotIn("128 KiB (", section.summary)
+        table = next(
+            f
+            for f in spec_of(section.group.program).figures(section)
+            if isinstance(f, Table) and "p99" in f.heads
+        )
+        self.assertEqual([len(table.rows), table.rows[4][5]], [8, "–"])
+
     def test_a_policy_of_the_library_is_no_algorithm_that_leads(self) -> None:
         writer = synthetic.allreduce(policies=("library-efficiency", "library-zero-cta"))
         found = self.results(writer.text(), "collectives/allreduce")["places"][0]
