@@ -15,6 +15,9 @@
  * Timed: all work is enqueued, then one write of the host releases every device. Each device
  * measures its own duration with events; the longest counts.
  *
+ * With --cut columns, of gemm-rs and gemm-ar, C^T = B^T A^T is cut instead, along N: for GEMMs of
+ * few rows. B is stored as n x k, and C is column-major.
+ *
  * With --operands cold each run uses other buffers, which are in no cache
  * (bench/graph/rotation.h).
  *
@@ -29,6 +32,8 @@
 
 enum { ENGINE, KERNEL };
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
+enum { ROWS, COLUMNS };
+static const char *const cuts[] = {"rows", "columns", NULL};
 
 static const struct axis axes[] = {
 	{"op", "communication of the GEMM", AXIS_WORD, .words = ficco_ops,
@@ -44,6 +49,8 @@ static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32", .full = "bf16,f32", .gpu_class = "bf16,f32"),
 	{"copy-method", "copy engine or kernel", AXIS_WORD, .words = copy_methods,
 	 .quick = "engine,kernel"},
+	{"cut", "of C; columns, of gemm-rs and gemm-ar: each part reads its own of B", AXIS_WORD,
+	 .words = cuts, .quick = "rows"},
 	{"blocks",
 	 "thread blocks of a copy kernel; 0: an eighth of those that keep the device busy",
 	 AXIS_COUNT, .quick = "0", .max = 65536},
@@ -102,6 +109,11 @@ static int admit(const struct bench_case *c)
 				"%s of %s is not supported: kernels add partial sums in f32 and "
 				"bf16",
 				ficco_ops[op], dev_type_names[type]);
+	if (axis_index(c, "cut") == COLUMNS && !ficco_sums(op))
+		return err_note(-EINVAL,
+				"--cut columns of %s is impossible: its parts are the rows of A "
+				"that arrive; gemm-rs and gemm-ar can be cut by columns",
+				ficco_ops[op]);
 	if (op == FICCO_GEMM_AR && c->devices->count < 2)
 		return err_note(-ENOTSUP, "gemm-ar needs several devices: peers in host memory add "
 					  "nothing, so they have no sums to return");
@@ -111,12 +123,14 @@ static int admit(const struct bench_case *c)
 static int setup(struct bench_case *c)
 {
 	struct shape shape = {0};
+	const bool columns = axis_index(c, "cut") == COLUMNS;
 	TRY(c->status, bench_gemm_shape(c, &shape));
 	struct ficco_problem problem = {.op = (enum ficco_op)axis_index(c, "op"),
 					.devices = rank_count(c),
-					.m = shape.m,
-					.n = shape.n,
+					.m = columns ? shape.n : shape.m,
+					.n = columns ? shape.m : shape.n,
 					.k = shape.k,
+					.exchanged = columns,
 					.seed = rng_u64(&c->rng)};
 	return TRY(c->status, variants_open(c, &problem, (enum dev_type)axis_index(c, "type"),
 					    copy_blocks(c)));
@@ -133,11 +147,12 @@ static int derive(struct bench_case *c)
 {
 	const struct variants *all = c->state;
 	const struct ficco_problem *p = &all->plan[FICCO_SERIAL]->problem;
-	bench_fact_number(c, "m", p->m);
-	bench_fact_number(c, "n", p->n);
+	bench_fact_number(c, "m", p->exchanged ? p->n : p->m);
+	bench_fact_number(c, "n", p->exchanged ? p->m : p->n);
 	bench_fact_number(c, "k", p->k);
 	bench_fact_number(c, "ranks", p->devices);
-	bench_fact_number(c, "max_rows", all->plan[FICCO_SERIAL]->max_rows);
+	bench_fact_number(c, p->exchanged ? "max_columns" : "max_rows",
+			  all->plan[FICCO_SERIAL]->max_rows);
 	bench_fact_number(c, "copy_blocks", all->blocks);
 	rotation_facts(all->rotation, c);
 	bench_fact_text(c, "peers_are", c->devices->count > 1 ? "devices" : "pinned host memory");
@@ -156,10 +171,11 @@ static const struct bench bench = {
 		   "clamped; S_ideal = (t_g + t_c) / max(t_g, t_c)",
 	.timed = "one run, enqueued beforehand, all devices released at once: the longest of the "
 		 "devices' own durations",
-	.limits =
-		"sources are stored so that every transfer is one contiguous range, and C's rows "
-		"are in the order in which A arrives; a peer in host memory computes nothing, and "
-		"its partial sums leave as early as the device's own",
+	.limits = "sources are stored so that every transfer is one contiguous range, and C's rows "
+		  "are in the order in which A arrives (with --cut columns C is column-major, and "
+		  "its columns are in the order in which sums leave); a peer in host memory "
+		  "computes nothing, and "
+		  "its partial sums leave as early as the device's own",
 	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_PEER | DEV_CAP_COPY_ENGINE | DEV_CAP_COLLECTIVES,
 	.share = 4.0,

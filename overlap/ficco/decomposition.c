@@ -102,6 +102,19 @@ uint64_t ficco_plan_send_offset(const struct ficco_plan *p, uint32_t from, uint3
 	return rows * p->problem.k;
 }
 
+static int refuse_rows(const struct ficco_plan *p)
+{
+	const struct ficco_problem *o = &p->problem;
+	const bool sums = ficco_sums(o->op);
+	return err_note(
+		-EINVAL, "%s on %u devices: %s %u cannot be cut into %u parts with %s in each%s",
+		ficco_schedules[p->schedule], o->devices, o->exchanged ? "N =" : "M =", o->m,
+		o->devices * p->row_parts, o->exchanged ? "a column" : "a row",
+		o->exchanged ? ""
+		: sums       ? "; --cut columns cuts N"
+			     : "; only gemm-rs and gemm-ar can cut N (--cut columns)");
+}
+
 static int admit(const struct ficco_plan *p)
 {
 	const struct ficco_problem *o = &p->problem;
@@ -114,14 +127,9 @@ static int admit(const struct ficco_plan *p)
 	if (o->k < p->k_steps)
 		return err_note(-EINVAL, "%s on %u devices: K of %u cannot be cut into %u", name,
 				o->devices, o->k, p->k_steps);
-	for (uint32_t i = 0; i < o->devices * o->devices; i++) {
-		uint32_t d = i / o->devices, rows = p->rows[d][i % o->devices];
-		if (rows < p->row_parts)
-			return err_note(-EINVAL,
-					"%s on %u devices: %u rows of %u on device %u cannot be "
-					"cut into %u",
-					name, o->devices, rows, p->all_rows[d], d, p->row_parts);
-	}
+	for (uint32_t i = 0; i < o->devices * o->devices; i++)
+		if (p->rows[i / o->devices][i % o->devices] < p->row_parts)
+			return refuse_rows(p);
 	return 0;
 }
 

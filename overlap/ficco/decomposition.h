@@ -18,6 +18,12 @@
  *     gemm-ar          GEMM, then all-reduce: the same, and every device sends the parts of its
  *                      group to all others, each as soon as it is the sum of all.
  *
+ * With few rows there is nothing to cut, or each part reads all of B for some rows. Where sums are
+ * sent, all of this also holds for C^T = B^T A^T: the columns of C are cut, each part reads its own
+ * share of B once, and C is column-major. Then m and n of the problem are exchanged, A is B^T, and
+ * B is A^T. Where rows of A are sent, this is impossible: they are the columns of A^T, and every
+ * part needs all of them.
+ *
  * A schedule is a row of FICCO_SCHEDULE_TABLE. Per device it does:
  *
  *     serial             all transfers, then one GEMM (with sums: one GEMM, then all transfers)
@@ -95,7 +101,8 @@ extern const struct ficco_rules ficco_schedule_rules[FICCO_SCHEDULES];
 struct ficco_problem {
 	enum ficco_op op;
 	uint32_t devices, m, n, k;
-	uint64_t seed; /* for the router of a2a-gemm-uneven */
+	uint64_t seed;  /* for the router of a2a-gemm-uneven */
+	bool exchanged; /* m and n are, only with sums: the columns of C are cut */
 };
 
 /* Rows [first, first + rows) of a group, stored from row `at` on in the device's A and C; `piece`

@@ -28,7 +28,9 @@ int flow_admit(const struct ficco_plan *p, enum dev_type type, uint32_t blocks)
 			return err_note(
 				-ENOTSUP,
 				"%s: a GEMM is %ux%ux%u; %s needs sides that are multiples of %u",
-				name, g->rows, n, g->columns, dev_type_names[type], multiple);
+				name, p->problem.exchanged ? n : g->rows,
+				p->problem.exchanged ? g->rows : n, g->columns,
+				dev_type_names[type], multiple);
 	}
 	for (uint32_t i = 0; kernels && i < p->transfer_count; i++) {
 		const struct ficco_transfer *t = &p->transfers[i];

@@ -167,6 +167,8 @@ int operands_open(struct operands *o, struct bench_case *c, const struct ficco_p
 	*o = (struct operands){.plan = plan,
 			       .sums = sums,
 			       .returns = plan->problem.op == FICCO_GEMM_AR,
+			       .b_transposed =
+				       dev_types[type].multiple > 1 || plan->problem.exchanged,
 			       .type = type,
 			       .element_bytes = dev_type_bytes(type),
 			       .result_bytes = dev_type_result_bytes(type),
@@ -203,7 +205,6 @@ struct dev_gemm operands_gemm(const struct operands *o, const struct ficco_piece
 	const struct ficco_problem *p = &o->plan->problem;
 	const struct ficco_rank *m = &o->rank[g->device];
 	const char *a = o->sums ? m->source[0] : m->arrivals;
-	bool transposed = dev_types[o->type].multiple > 1;
 	return (struct dev_gemm){.type = o->type,
 				 .m = g->rows,
 				 .n = p->n,
@@ -211,13 +212,13 @@ struct dev_gemm operands_gemm(const struct operands *o, const struct ficco_piece
 				 .alpha = 1.0,
 				 .beta = g->column ? 1.0 : 0.0,
 				 .a = a + g->a_offset * o->element_bytes,
-				 .b = m->b + (uint64_t)g->column * (transposed ? 1 : p->n) *
+				 .b = m->b + (uint64_t)g->column * (o->b_transposed ? 1 : p->n) *
 						     o->element_bytes,
 				 .c = m->c + (uint64_t)g->row * p->n * o->result_bytes,
 				 .lda = g->columns,
-				 .ldb = transposed ? p->k : p->n,
+				 .ldb = o->b_transposed ? p->k : p->n,
 				 .ldc = p->n,
-				 .b_transposed = transposed};
+				 .b_transposed = o->b_transposed};
 }
 
 struct work_graph *operands_arrange(const struct operands *o, struct bench_case *c,

@@ -53,6 +53,7 @@ struct operands {
 	struct work_graph *poison; /* what a schedule writes becomes what no GEMM gives */
 	bool sums;                 /* every device has a partial sum of all of C */
 	bool returns;              /* gemm-ar: and gets all of the sum */
+	bool b_transposed;         /* B is stored as n x k */
 	double *t;                 /* by columns of C: +-1 .. +-4 */
 	enum dev_type type;
 	uint64_t element_bytes, result_bytes; /* of A and B, and of C */

@@ -20,7 +20,7 @@ static void expect_rank(const struct operands *o, uint32_t i, double *bt)
 	const struct ficco_plan *p = o->plan;
 	const struct ficco_rank *m = &o->rank[i];
 	uint32_t n = p->problem.n, k = p->problem.k;
-	bool transposed = dev_types[o->type].multiple > 1;
+	const bool transposed = o->b_transposed;
 	struct element_matrix b = {o->type, m->host_b, transposed ? n : k, transposed ? k : n, 0},
 			      a = {o->type, m->host_source[0], p->all_rows[i], k, 0},
 			      partials = {dev_types[o->type].result, m->host_source[0],

@@ -90,6 +90,35 @@ all_right() {
 	[[ $stderr == *"gemm-ar needs several devices"* ]]
 }
 
+@test "columns of C are cut where rows are too few: sums are right, and as many as with rows" {
+	for last in 1 3 7; do
+		measure "sim:quiet:0-$last" --op gemm-rs,gemm-ar --cut columns --shape 1x4096x64,64x130x64 --copy-method engine "${ONE[@]}"
+		[ "$status" = 0 ]
+		all_right 4
+	done
+	measure sim:quiet --op gemm-rs --cut columns --shape 4x192x64 --copy-method engine --peers 3 "${ONE[@]}"
+	[ "$status" = 0 ]
+	all_right 1
+	json '[cases[0]["facts"][name] for name in ("m", "n", "k", "max_columns")] == [4, 192, 64, 192]' <<<"$output"
+	measure sim:quiet:0-3 --op gemm-rs,gemm-ar --cut rows,columns --shape 64x128x64 --copy-method engine
+	json 'len(cases) == 4 and all(len({r["variants"][0]["model"][what] for r in cases if r["key"].startswith("op=" + op)}) == 1
+		for op in ("gemm-rs", "gemm-ar") for what in ("bytes", "flops", "messages"))' <<<"$output"
+	model 'flops_bf16 = 1e12' 'flops_f8 = 1e12'
+	measure "$machine:0-3" --op gemm-ar --cut columns --type bf16,f8 --shape 16x256x512,8x256x512 "${ONE[@]}"
+	[ "$status" = 0 ]
+	json '[(r["status"], r.get("check", {}).get("status")) for r in cases].count(("ok", "ok")) == 6' \
+		'{r["reason"] for r in cases if r["status"] == "skipped"} == {"8x256x512: the sides of a f8 GEMM must be multiples of 16"}' <<<"$output"
+}
+
+# A GEMM takes the time of its bytes here, almost all of which are weights.
+@test "cut by columns the weights are read once, cut by rows once for each part" {
+	model 'data = none' 'memory_bandwidth = 1e10' 'flops_f32 = 1e15' 'llc_bytes = 64K' 'memory_latency_ns = 0'
+	measure "$machine:0-3" --op gemm-rs --cut rows,columns --shape 16x8192x1024 --copy-method engine --schedule shard,hetero-unfused-1d
+	[ "$status" = 0 ]
+	json '[[round(next(d["value"] for d in r["derived"] if (d["name"], d["variant"]) == ("DIL_gemm", schedule)))
+		for schedule in ("shard", "hetero-unfused-1d")] for r in cases] == [[4, 13], [1, 1]]' <<<"$output"
+}
+
 @test "sums of bf16 and f8 are added in bf16, on devices and with peers; what no kernel adds is said" {
 	model 'flops_bf16 = 1e12' 'flops_f8 = 1e12' 'flops_f16 = 1e12'
 	for devices in "" :0-7; do
@@ -207,7 +236,8 @@ all_right() {
 	measure "$machine:0-3" --op ag-gemm --shape 3x64x64,15x64x64,64x64x64,4096x1024x4096 --copy-method engine --schedule $SIX
 	[ "$status" = 0 ]
 	json '[r["status"] for r in rows if r["kind"] == "case"] == ["skipped", "ok", "ok", "skipped"]' \
-		'"be cut in" in rows[1]["reason"] and "GB" in rows[4]["reason"]' \
+		'"M = 3 cannot be cut into 4 parts with a row in each; only gemm-rs and gemm-ar can cut N" in rows[1]["reason"]' \
+		'"GB" in rows[4]["reason"]' \
 		'rows[2]["facts"]["skipped"] == "uniform-fused-1d hetero-fused-1d hetero-unfused-1d"' <<<"$output"
 	measure sim:quiet:0-3 --op ag-gemm,gemm-rs --shape 64x30x30,64x64x64 --copy-method engine,kernel
 	json '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped", "ok", "ok", "skipped", "skipped", "ok", "ok"]' \
@@ -216,6 +246,7 @@ all_right() {
 
 @test "what does not go together is 2, and what the device lacks 77" {
 	for bad in "sim:0,1 --peers 3" "sim --peers 1" "sim --peers 65" "sim --copy-method engine --blocks 4" "sim --op nonsense" \
+		"sim:0,1 --op ag-gemm --cut columns" "sim:0,1 --cut sideways" \
 		"sim --schedule nonsense"; do
 		# shellcheck disable=SC2086 # a device and options
 		measure $bad

@@ -449,6 +449,11 @@ static void undefined_problems_are_refused(void)
 		       -EINVAL, "cannot be cut");
 	expect_refusal((struct ficco_problem){FICCO_AG_GEMM, 4, 15, 64, 64, 1},
 		       FICCO_HETERO_FUSED_1D, -EINVAL, "cannot be cut");
+	expect_refusal((struct ficco_problem){FICCO_GEMM_RS, 4, 1, 64, 64, 1}, FICCO_SERIAL,
+		       -EINVAL, "M = 1 cannot be cut into 4 parts with a row in each; --cut");
+	expect_refusal((struct ficco_problem){FICCO_GEMM_RS, 4, 15, 1, 64, 1, true},
+		       FICCO_HETERO_FUSED_1D, -EINVAL,
+		       "N = 15 cannot be cut into 16 parts with a column in each");
 	expect_refusal((struct ficco_problem){FICCO_AG_GEMM, 4, 16, 64, 3, 1},
 		       FICCO_UNIFORM_FUSED_2D, -EINVAL, "K of 3");
 	expect_refusal((struct ficco_problem){FICCO_GEMM_RS, 4, 64, 64, 64, 1},
