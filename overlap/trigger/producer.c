@@ -52,8 +52,9 @@ static int cut_into_bands(struct producers *s, const struct bench_case *c)
 	const uint32_t m = s->shape.m, n = s->shape.n;
 	if ((uint64_t)bands * tile > m)
 		return err_note(-ENOTSUP,
-				"%u rows are too few for %u bands of whole tiles of %u rows", m,
-				bands, tile);
+				"M = %u cannot be cut into %u bands: each is one or more "
+				"tiles, here of %u row%s; take fewer --bands",
+				m, bands, tile, tile > 1 ? "s" : "");
 	s->band_rows = ((m + bands - 1) / bands + tile - 1) / tile * tile;
 	s->bands = (m + s->band_rows - 1) / s->band_rows;
 	if (s->band_rows % dev_types[type].multiple)
