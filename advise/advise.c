@@ -172,6 +172,7 @@ int advise(const struct advise_grid *g, double m, double n, double k,
 	const double *other = fastest_way(g, seconds, way->schedule, false);
 	*choice_p = (struct advise_choice){.schedule = way->schedule,
 					   .copy_method = way->copy_method,
+					   .cut = way->cut,
 					   .seconds = *best,
 					   .serial_seconds = serial ? *serial : NAN,
 					   .decided = (other ? *other : INFINITY) >

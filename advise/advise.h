@@ -18,9 +18,10 @@
  * a program that uses it. To have it in another project, take the folder advise/ with lib/err,
  * lib/text.h and lib/text_fit.c.
  *
- * Names of operations, types, schedules and copy methods are those of the file: there is no list of
- * them here. A way is a schedule with a copy method. Functions return 0 or -errno with a text
- * (lib/err.h), and what they give belongs to the table.
+ * Names of operations, types, schedules, copy methods and cuts are those of the file: there is no
+ * list of them here. A way is a schedule with a copy method and a cut: of the rows of C, or of its
+ * columns, which is for GEMMs of few rows and gives a column-major C (overlap/ficco). Functions
+ * return 0 or -errno with a text (lib/err.h), and what they give belongs to the table.
  *
  * The file is text, its words with blanks between them. Lines that begin with # say what they like,
  * from the second line on.
@@ -43,9 +44,9 @@
  *          within this share of themselves; "-": nobody knows
  * chunk    the members of struct advise_chunk; at most one for each direction
  * grid     operation, type, devices. The lines up to the next one are its own: 1 to ADVISE_WAYS
- *          ways; rising sides, 1 to ADVISE_SIDES numbers each; then a line for every point, k
- *          running fastest, then n: the seconds of each way, "-" where it is impossible
- * end      the last line, without which the file was cut
+ *          ways, SCHEDULE/COPY-METHOD of rows or SCHEDULE/COPY-METHOD/CUT; rising sides, 1 to
+ * ADVISE_SIDES numbers each; then a line for every point, k running fastest, then n: the seconds of
+ * each way, "-" where it is impossible end      the last line, without which the file was cut
  */
 #ifndef GPUSIG_ADVISE_H
 #define GPUSIG_ADVISE_H
@@ -64,7 +65,7 @@ enum {
 struct advise_table;
 struct advise_grid; /* one operation, type and number of devices */
 
-/* Reads a file, which must be a regular one, and checks all of it. Takes up to ten times its size
+/* Reads a file, which must be a regular one, and checks all of it. Takes up to 13 times its size
  * of memory. The text of an error does not have the path.
  * -EINVAL, "line 12: ...": it is malformed, was cut, or is of another version. -EFBIG: it has more
  * than ADVISE_BYTES. -ENOMEM, and the errors of open() and read(). */
@@ -77,12 +78,12 @@ int advise_find(const struct advise_table *t, const char *op, const char *type, 
 		const struct advise_grid **grid_p);
 
 struct advise_way {
-	const char *schedule, *copy_method;
+	const char *schedule, *copy_method, *cut;
 };
 
 struct advise_choice {
-	const char *schedule, *copy_method; /* of the fastest way; of equal ones the first */
-	double seconds;                     /* predicted, as all here */
+	const char *schedule, *copy_method, *cut; /* of the fastest way; of equals the first */
+	double seconds;                           /* predicted, as all here */
 	double serial_seconds; /* the fastest way of the schedule "serial"; NaN: there is none */
 	/* Every other schedule is slower by more than the table's error, here and at each point
 	 * used. False where the error is unknown. */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Doubles behind the table for a word: for a value of a side, with its logarithm, or for a way. */
-enum { SLOTS = 2 };
+enum { SLOTS = 3 };
 _Static_assert(sizeof(struct advise_way) <= SLOTS * sizeof(double), "a way fits");
 _Static_assert(_Alignof(struct advise_way) <= _Alignof(double), "a way may follow a number");
 
@@ -175,17 +175,22 @@ static int read_chunk(struct reader *r)
 
 static int add_way(struct reader *r, struct advise_grid *g, struct advise_way *way, char *word)
 {
-	char *slash = strchr(word, '/');
-	if (!slash || slash == word || !slash[1] || strchr(slash + 1, '/'))
-		return refuse_line(r, "'%s' is no SCHEDULE/COPY-METHOD", word);
+	char *slash = strchr(word, '/'), *last = slash ? strchr(slash + 1, '/') : NULL;
+	if (!slash || slash == word || !slash[1] || slash[1] == '/' ||
+	    (last && (!last[1] || strchr(last + 1, '/'))))
+		return refuse_line(r, "'%s' is no SCHEDULE/COPY-METHOD[/CUT]", word);
 	if (g->ways == ADVISE_WAYS)
 		return refuse_line(r, "more than %d ways", ADVISE_WAYS);
 	*slash = '\0';
-	way[g->ways] = (struct advise_way){word, slash + 1};
-	for (unsigned i = 0; i < g->ways; i++)
-		if (strcmp(way[i].schedule, word) == 0 &&
-		    strcmp(way[i].copy_method, slash + 1) == 0)
-			return refuse_line(r, "a second %s/%s", word, slash + 1);
+	if (last)
+		*last = '\0';
+	const struct advise_way *own = &way[g->ways];
+	way[g->ways] = (struct advise_way){word, slash + 1, last ? last + 1 : "rows"};
+	for (const struct advise_way *w = way; w < own; w++)
+		if (strcmp(w->schedule, own->schedule) == 0 &&
+		    strcmp(w->copy_method, own->copy_method) == 0 && strcmp(w->cut, own->cut) == 0)
+			return refuse_line(r, "a second %s/%s/%s", w->schedule, w->copy_method,
+					   w->cut);
 	g->ways++;
 	return 0;
 }

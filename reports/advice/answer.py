@@ -17,14 +17,14 @@ from reports.advice.ask import (
     measured_with,
 )
 from reports.advice.early import early
-from reports.advice.measured import half_interval, prefer_measured
+from reports.advice.measured import half_interval, prefer_measured, way_text
 from reports.predict.skill import sentence
 from reports.records.jsonl import Json
 from reports.records.quantity import human, percent
 from reports.signature.chunks import PROGRAM as CHUNKED, text_of, ways_of
 from reports.signature.kept import why_missing
 
-SCHEMA, VERSION = "gpusig.advice", "2.0.0"
+SCHEMA, VERSION = "gpusig.advice", "2.1.0"
 
 
 class Question(NamedTuple):
@@ -62,24 +62,20 @@ def _error_text(advice: Json) -> str:
 
 def _why(predicted: Predicted, schedule: str) -> str:
     """The bounds, and how far the pick is from them."""
-    serial_s = min((s for (name, _), s in predicted.times.items() if name == SERIAL), default=None)
+    serial_s = min((s for way, s in predicted.times.items() if way.schedule == SERIAL), default=None)
     ideal_s = max(predicted.gemm_s, predicted.comm_s)
     parts = "GEMM alone %s, exchange alone %s" % tuple(
         human(seconds, "s") for seconds in (predicted.gemm_s, predicted.comm_s)
     )
-    others = [(s, way) for way, s in predicted.times.items() if way[0] != SERIAL]
+    others = [(s, way) for way, s in predicted.times.items() if way.schedule != SERIAL]
     if serial_s is None or not others:
         return parts
     if schedule == SERIAL:
-        best_s, (name, method) = min(others)
+        best_s, best = min(others)
         more = percent(best_s / serial_s - 1)
-        return "%s; smaller parts cost more than they hide: %s by %s takes %s longer than serial" % (
-            parts,
-            name,
-            method,
-            more,
-        )
-    pick_s = min(s for (name, _), s in predicted.times.items() if name == schedule)
+        told = "%s; smaller parts cost more than they hide: %s takes %s longer than serial"
+        return told % (parts, way_text(best._asdict()), more)
+    pick_s = min(s for way, s in predicted.times.items() if way.schedule == schedule)
     return "%s; %s less than serial, of at most %s if the shorter were hidden whole" % (
         parts,
         percent(1 - pick_s / serial_s),
@@ -117,7 +113,7 @@ def measured_chunks(signature: Json) -> tuple[list[Json], list[str]]:
 def _candidates(predicted: Predicted) -> list[Json]:
     """The fastest first."""
     rows = sorted(predicted.times.items(), key=lambda one: one[1])
-    return [{"schedule": way[0], "copy_method": way[1], "predicted_s": seconds} for way, seconds in rows]
+    return [{**way._asdict(), "predicted_s": seconds} for way, seconds in rows]
 
 
 def answers(adviser: Adviser, shapes: Sequence[Sides], work: Work) -> dict[Sides, Json]:

@@ -24,10 +24,18 @@ from reports.signature import signature_file
 
 PROGRAM, GEMM = check.SCORED, "gemm/efficiency"
 GEMM_ALONE, COMMUNICATION, SERIAL = "gemm", "communication", "serial"
+ROWS, COLUMNS = "rows", "columns"  # of C, that a schedule cuts
 BAD, CANNOT = 1, 77
 
 Sides = tuple[int, int, int]
-Way = tuple[str, str]  # schedule and copy method
+
+
+class Way(NamedTuple):
+    schedule: str
+    copy_method: str
+    cut: str = ROWS
+
+
 Times = dict[Way, float]
 
 
@@ -92,6 +100,12 @@ def _gemms(shapes: Sequence[Sides], kind: str) -> list[str]:
     return ["--type", kind, "--mflop", "0", "--shape", ",".join(map(text_of, dict.fromkeys(shapes)))]
 
 
+def _exchanges(shapes: Sequence[Sides], work: Work) -> list[str]:
+    """Options of the program: what is asked, and every cut that the operation has."""
+    cuts = [ROWS, COLUMNS] if exchange_of(work.op) == "after" else [ROWS]
+    return ["--op", work.op, "--cut", ",".join(cuts), *_gemms(shapes, work.type)]
+
+
 def _by_sides(
     found: Simulated, corrections: Corrections = Corrections([])
 ) -> tuple[dict[Sides, Times], dict[Sides, str]]:
@@ -102,8 +116,12 @@ def _by_sides(
         axes, case_times = axes_in(key), corrections.corrected(key, case.times)
         m, n, k = (int(side) for side in axes["shape"].split("x"))
         own = times.setdefault((m, n, k), {})
-        own.update({(name, axes.get("copy-method", "")): s for name, s in case_times.items()})
-        if case.reason:
+        cut = axes.get("cut", ROWS)
+        own.update({Way(name, axes.get("copy-method", ""), cut): s for name, s in case_times.items()})
+        for way in [way for way in own if way.schedule == SERIAL and way.cut == COLUMNS]:
+            if way._replace(cut=ROWS) in own:
+                del own[way]  # it cuts no GEMM
+        if case.reason and (cut == ROWS or (m, n, k) not in reasons):
             reasons[m, n, k] = case.reason
     return times, reasons
 
@@ -222,7 +240,7 @@ class Adviser:
 
     def predict(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Predicted]:
         """Every schedule by every copy method, of all shapes in one process. NoAnswer where one has none."""
-        options = ["--op", work.op, *_gemms(shapes, work.type)]
+        options = _exchanges(shapes, work)
         simulation, base = self.run(PROGRAM, work.devices, options)
         times, reasons = _by_sides(base, self.corrections)
         for sides in shapes:
@@ -235,8 +253,8 @@ class Adviser:
         return {
             sides: Predicted(
                 times[sides],
-                min(s for (name, _), s in parts[sides].items() if name == GEMM_ALONE),
-                min(s for (name, _), s in parts[sides].items() if name == COMMUNICATION),
+                min(s for way, s in parts[sides].items() if way.schedule == GEMM_ALONE),
+                min(s for way, s in parts[sides].items() if way.schedule == COMMUNICATION),
                 tuple(needs.get(sides, ())),
             )
             for sides in shapes
@@ -244,7 +262,7 @@ class Adviser:
 
     def times(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Times]:
         """The same without what is known of its error; empty where a shape is impossible."""
-        options = ["--op", work.op, *_gemms(shapes, work.type)]
+        options = _exchanges(shapes, work)
         return _by_sides(self.run(PROGRAM, work.devices, options)[1], self.corrections)[0]
 
     def gemm(self, shapes: Sequence[Sides], kind: str) -> dict[Sides, float]:
@@ -256,7 +274,7 @@ class Adviser:
             if not times.get(sides):
                 raise self._no_answer(reasons.get(sides, "no case fits the question"), 1)
         self._doubts(simulation, base)
-        return {sides: times[sides][GEMM_ALONE, ""] for sides in shapes}
+        return {sides: times[sides][Way(GEMM_ALONE, "")] for sides in shapes}
 
 
 def corrected_by(adviser: Adviser, op: str) -> Optional[str]:

@@ -17,7 +17,7 @@ from reports.advice.measured import half_interval, time_of
 from reports.records.jsonl import Json, clean
 from reports.records.quantity import listing, percent, ratio_text
 
-SCHEMA, VERSION = "gpusig.advice_comparison", "2.0.0"
+SCHEMA, VERSION = "gpusig.advice_comparison", "2.1.0"
 FASTEST, SLOWER, EQUAL, NO_ANSWER = "fastest", "slower", "no difference", "no answer"
 _FILE = "signature.json"
 _LEAST_ERROR = 0.01  # of a measured time, as ties of overlap/ficco

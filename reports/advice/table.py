@@ -7,13 +7,15 @@ import re
 import textwrap
 from typing import Sequence
 
+from reports.advice.ask import COLUMNS, ROWS
 from reports.advice.comparison import error_text
-from reports.advice.measured import off, time_of
+from reports.advice.measured import off, time_of, way_text
 from reports.records.jsonl import Json
 from reports.records.quantity import human, human_interval, listing, percent, ratio_text, way
 
 WIDTH = 80
 _FACT = 16  # columns of a fact's name
+_CUTS = {ROWS: "rows of C", COLUMNS: "columns of C, which is then column-major"}
 _WORDS = "words: ./gpusig help words"
 _UNIT = re.compile(r"(?<=\d) (?=%|[mµun]?s\b)")
 _TIED = "\u00a0"  # a space at which textwrap does not break
@@ -36,19 +38,25 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return [gap.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
+def _by_rows(advice: Json) -> bool:
+    return all(c["cut"] == ROWS for c in advice["candidates"])
+
+
 def _rows(advice: Json) -> list[tuple[str, ...]]:
     measured = advice["pick"]["measured_s"] is not None
-    rows = [("schedule", "copy method", *["measured"] * measured, "predicted", "")]
+    cut = [] if _by_rows(advice) else ["cut"]
+    rows = [("schedule", *cut, "copy method", *["measured"] * measured, "predicted", "")]
     times = [*["measured_s"] * measured, "predicted_s"]
     for c in advice["candidates"]:
         flag = "tie" if c["tie"] else ""
-        rows.append((c["schedule"], c["copy_method"], *(human(c[name], "s") for name in times), flag))
+        words = (c[name] for name in ("schedule", *cut, "copy_method"))
+        rows.append((*words, *(human(c[name], "s") for name in times), flag))
     return rows
 
 
 def _ties(advice: Json) -> str:
     """Schedules that may be as fast as the pick."""
-    others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in advice["candidates"][1:] if c["tie"]]
+    others = [way_text(c) for c in advice["candidates"][1:] if c["tie"]]
     if not others:
         return "none"
     if len(others) + 1 == len(advice["candidates"]):
@@ -61,7 +69,7 @@ def _near(advice: Json, c: Json) -> str:
     pick = advice["candidates"][0]
     ratio = time_of(c) / time_of(pick) - 1
     change = "%s %s" % (percent(abs(ratio)), "less" if ratio < 0 else "longer")
-    name = "%s by %s" % (c["schedule"], c["copy_method"])
+    name = way_text(c)
     if c["measured_s"] is not None:
         return "%s was measured to take %s, and the intervals overlap" % (name, change)
     told = "%s is predicted to take %s" % (name, change)
@@ -115,6 +123,7 @@ def table(advice: Json) -> str:
     facts = [
         ("decided", _decided(advice)),
         ("schedule", pick["schedule"]),
+        *([] if _by_rows(advice) else [("cut", _CUTS[pick["cut"]])]),
         ("copy method", pick["copy_method"]),
         *([] if pick["measured_s"] is None else [("measured", _measured(pick))]),
         ("predicted", human(pick["predicted_s"], "s")),
@@ -165,7 +174,7 @@ def _machine_lines(comparison: Json) -> list[str]:
     lines = [aligned_numbers[0]]
     for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
         how = "predicted" if row["measured_s"] is None else "measured in this run"
-        pick = "%(schedule)s by %(copy_method)s" % answer["pick"]
+        pick = way_text(answer["pick"])
         lines += [*wrapped("%s: %s; %s, %s" % (row["label"], row["name"], pick, how), "", "    "), line]
         if not answer["decided"]:
             lines += wrapped(_decided(answer), "    ")

@@ -105,9 +105,9 @@ advise() {
 	(cd "$root" && cc -std=c11 -D_GNU_SOURCE -I. docs/examples/runtime/layers.c advise/*.c lib/err.c lib/text_fit.c -lm -o "$BATS_TEST_TMPDIR/layers")
 	run --separate-stderr "$BATS_TEST_TMPDIR/layers" "$BATS_TEST_TMPDIR/node.advice" gemm-rs bf16 4 2048x4096x4096 2500x4096x4096
 	[ "$status" = 0 ]
-	read -r _ schedule method seconds _ <<<"${lines[0]}"
+	read -r _ schedule method cut seconds _ <<<"${lines[0]}"
 	advise --op gemm-rs --m 2048 --format json
-	json "rows[0]['pick']['schedule'] == '$schedule'" "rows[0]['pick']['copy_method'] == '$method'" \
+	json "rows[0]['pick']['schedule'] == '$schedule'" "rows[0]['pick']['copy_method'] == '$method'" "rows[0]['pick']['cut'] == '$cut'" \
 		"abs(rows[0]['pick']['predicted_s'] / $seconds - 1) < 0.01" < <(tr -d '\n' <<<"$output")
 }
 

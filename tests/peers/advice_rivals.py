@@ -13,7 +13,7 @@ from typing import Callable, NamedTuple, Optional, Sequence
 
 from advice_scenarios import HOME, SUMS, Key, Scenario, Times, Work
 
-from reports.advice.ask import Adviser
+from reports.advice.ask import ROWS, Adviser
 from reports.advice.ask import Work as Asked
 from reports.advice.grid import Grid, text, times_at, values_of
 
@@ -92,14 +92,18 @@ def advised(adviser: Adviser, work: Work) -> Rival:
 
     def pick(s: Scenario) -> Optional[str]:
         times = known.get((s.key.op, s.key.type), {}).get(tuple(s.key.shape), {})
-        own = {name: t for (name, method), t in times.items() if method == s.key.copy_method}
+        own = {
+            way.schedule: t
+            for way, t in times.items()
+            if (way.copy_method, way.cut) == (s.key.copy_method, ROWS)
+        }
         return min(own, key=lambda name: own[name], default=None)
 
     return pick
 
 
 class _Way(ctypes.Structure):
-    _fields_ = [("schedule", ctypes.c_char_p), ("copy_method", ctypes.c_char_p)]
+    _fields_ = [(name, ctypes.c_char_p) for name in ("schedule", "copy_method", "cut")]
 
 
 class _Table:
@@ -124,7 +128,8 @@ class _Table:
         own = {
             ways[i].schedule.decode(): seconds[i]
             for i in range(count.value)
-            if ways[i].copy_method.decode() == key.copy_method and not math.isnan(seconds[i])
+            if (ways[i].copy_method.decode(), ways[i].cut) == (key.copy_method, b"rows")
+            and not math.isnan(seconds[i])
         }
         return min(own, key=lambda name: own[name], default=None)
 

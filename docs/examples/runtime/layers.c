@@ -2,7 +2,7 @@
  *
  * layers TABLE OP TYPE DEVICES MxNxK...: the schedule that a table of advice gives each layer.
  *
- *     4096x11008x4096 hetero-fused-1d engine 0.000718 serial 0.00092 decided
+ *     4096x11008x4096 hetero-fused-1d engine rows 0.000718 serial 0.00092 decided
  *
  * Seconds are predicted; "-": no serial schedule is in the table. README.md has how to build it.
  */
@@ -25,7 +25,8 @@ static int print_layer(const struct advise_grid *grid, const char *layer)
 		fprintf(stderr, "layers: %s: %s\n", layer, err_text());
 		return 1;
 	}
-	printf("%s %s %s %.3g serial ", layer, choice.schedule, choice.copy_method, choice.seconds);
+	printf("%s %s %s %s %.3g serial ", layer, choice.schedule, choice.copy_method, choice.cut,
+	       choice.seconds);
 	if (isnan(choice.serial_seconds))
 		printf("-");
 	else

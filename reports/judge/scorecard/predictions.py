@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple, Sequence, TypeVar
 
 from reports.advice.answer import answers
 from reports.advice.ask import PROGRAM, Adviser, AdviseError, NoAnswer, Sides, Work
-from reports.advice.measured import half_interval
+from reports.advice.measured import half_interval, way_text
 from reports.records.jsonl import Json, is_number
 from reports.judge.scorecard.machines import devices_of
 from reports.judge.scorecard.workload_file import FUSED, Item
@@ -169,9 +169,9 @@ class Predictor:
         advice = self._of(item, lambda shapes: answers(self._adviser, shapes, work))
         pick = advice["pick"]
         if pick["measured_s"] is not None:
-            note = "measured in this run: %(schedule)s by %(copy_method)s" % pick
+            note = "measured in this run: %s" % way_text(pick)
             return Prediction(pick["measured_s"], math.log1p(half_interval(pick)), (note,))
-        notes = ["%(schedule)s by %(copy_method)s" % pick]
+        notes = [way_text(pick)]
         if PROGRAM not in self._adviser.checked:
             notes.append("the expected error is a lower limit: no schedules were measured")
         if advice["needs"]:

@@ -54,6 +54,11 @@ class Comparison:
         return named or [n for n in times if times[n] <= TIE * min(times.values())]
 
 
+def cut_of(case: Case) -> str:
+    """Of C; records before there was a choice have rows."""
+    return str(case.axes.get("cut", "rows"))
+
+
 def work_of(case: Case) -> str:
     """The same for cases whose GEMMs and transfers are the same: an even all-to-all is an all-gather with
     other sources."""
@@ -106,6 +111,7 @@ def _row(section: Section, entry: Comparison) -> Optional[Json]:
         return None
     best = max(speedups, key=lambda n: speedups[n].value)
     shape = with_operands(shape_text(section, entry.case.key), entry.case)
+    shape += " by columns" if cut_of(entry.case) == "columns" else ""
     library = {n: d.value for n, d in entry.library.items() if n != LIBRARY and entry.valid(d)}
     row = {
         "key": entry.case.key,
@@ -137,6 +143,7 @@ def _schedules(entry: Comparison) -> Optional[Json]:
         "op": str(case.axes.get("op")),
         "type": str(case.axes.get("type")),
         "copy_method": str(case.axes.get("copy-method")),
+        "cut": cut_of(case),
         "times_s": {
             name: [v.median_s, v.ci_low_s, v.ci_high_s]
             for name, v in valid_schedules(case, [SERIAL, *entry.speedups]).items()

@@ -27,7 +27,7 @@ static const char whole[] = "gpusig advice 1\n"
 			    "0.0002 0.00023 -\n"
 			    "0.00038 0.00041 0.00036\n"
 			    "grid gemm-rs f32 2\n"
-			    "ways serial/engine\n"
+			    "ways serial/engine/columns\n"
 			    "m 1\n"
 			    "n 1\n"
 			    "k 0.5\n"
@@ -51,7 +51,12 @@ static void a_table_is_read(void)
 	expect(advise_seconds(grid, 512, 4096, 1024, seconds) == 0);
 	expect_near(seconds[0], 0.0002, 1e-18);
 	expect(isnan(seconds[2]));
+	expect_str(way[2].cut, "rows");
 	require(advise_find(t, "gemm-rs", "f32", 2, &grid) == 0);
+	way = advise_ways(grid, &count);
+	expect(count == 1);
+	expect_str(way[0].copy_method, "engine");
+	expect_str(way[0].cut, "columns");
 	const struct advise_chunk *c = advise_chunk(t, "down");
 	require(c);
 	expect_str(c->between, "kernel");
@@ -132,11 +137,14 @@ static const struct {
 	{"bf16 8", "bf16 5e9", "line 7: 5e9 is no number of devices"},
 	{"gemm-rs f32 2", "ag-gemm bf16 8", "line 17: a second grid of ag-gemm bf16 8"},
 	{"ways serial/engine serial/kernel shard/engine", "ways", "line 8: no ways"},
-	{"serial/kernel", "serial", "line 8: 'serial' is no SCHEDULE/COPY-METHOD"},
-	{"serial/kernel", "/kernel", "line 8: '/kernel' is no SCHEDULE/COPY-METHOD"},
-	{"serial/kernel", "serial/", "line 8: 'serial/' is no SCHEDULE/COPY-METHOD"},
-	{"serial/kernel", "a/b/c", "line 8: 'a/b/c' is no SCHEDULE/COPY-METHOD"},
-	{"serial/kernel", "serial/engine", "line 8: a second serial/engine"},
+	{"serial/kernel", "serial", "line 8: 'serial' is no SCHEDULE/COPY-METHOD[/CUT]"},
+	{"serial/kernel", "/kernel", "line 8: '/kernel' is no SCHEDULE/COPY-METHOD[/CUT]"},
+	{"serial/kernel", "serial/", "line 8: 'serial/' is no SCHEDULE/COPY-METHOD[/CUT]"},
+	{"serial/kernel", "a/b/c/d", "line 8: 'a/b/c/d' is no SCHEDULE/COPY-METHOD[/CUT]"},
+	{"serial/kernel", "a/b/", "line 8: 'a/b/' is no SCHEDULE/COPY-METHOD[/CUT]"},
+	{"serial/kernel", "a//c", "line 8: 'a//c' is no SCHEDULE/COPY-METHOD[/CUT]"},
+	{"serial/kernel", "serial/engine/rows", "line 8: a second serial/engine/rows"},
+	{"serial/kernel", "serial/engine", "line 8: a second serial/engine/rows"},
 	{"m 256 512\n", "", "line 9: 'n' stands where 'm' should"},
 	{"m 256 512", "m", "line 9: no values of m"},
 	{"m 256 512", "m 256 256", "line 9: m does not rise: 256"},
