@@ -78,19 +78,24 @@ static int check_launch_limit(const struct bench_case *c, const struct shape *s)
 	return 0;
 }
 
-int bench_gemm_admit(const struct bench_case *c)
+int bench_gemm_admit_shape(const struct bench_case *c, const struct shape *s)
 {
-	unsigned type = axis_index(c, "type");
-	struct shape s;
+	const unsigned type = axis_index(c, "type");
+	const uint32_t multiple = dev_types[type].multiple;
 	if (!(dev_props(c->dev)->gemm_types >> type & 1))
 		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
 				dev_type_names[type]);
-	int status = bench_gemm_shape(c, &s);
-	const uint32_t multiple = dev_types[type].multiple;
-	if (status == 0 && (s.m % multiple || s.n % multiple || s.k % multiple))
+	if (s->m % multiple || s->n % multiple || s->k % multiple)
 		return err_note(-EINVAL, "%ux%ux%u: the sides of a %s GEMM must be multiples of %u",
-				s.m, s.n, s.k, dev_type_names[type], multiple);
-	return status ? status : check_launch_limit(c, &s);
+				s->m, s->n, s->k, dev_type_names[type], multiple);
+	return check_launch_limit(c, s);
+}
+
+int bench_gemm_admit(const struct bench_case *c)
+{
+	struct shape s;
+	const int status = bench_gemm_shape(c, &s);
+	return status ? status : bench_gemm_admit_shape(c, &s);
 }
 
 bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t pieces)

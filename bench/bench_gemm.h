@@ -101,9 +101,10 @@ struct bench_gemm {
  * a GPU 50 ms by its rate for sizing. */
 int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p);
 
-/* In admit: whether the device supports a GEMM of the case's `type` and `shape`. 0, -ENOTSUP, or
- * -EINVAL where type and shape exclude each other. */
+/* In admit: whether the device supports a GEMM of the case's `type` and `shape`, or this shape. 0,
+ * -ENOTSUP, or -EINVAL where type and shape exclude each other. */
 int bench_gemm_admit(const struct bench_case *c);
+int bench_gemm_admit_shape(const struct bench_case *c, const struct shape *s);
 
 /* Allocate and fill the operands on a device; the case then owns them (bench/bench_alloc.h).
  * -ENOMEM when they do not fit. */
