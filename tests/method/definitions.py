@@ -86,6 +86,15 @@ def traffic_ratio(c: Case, v: str) -> float:
     return elements(pieces) / elements(1)
 
 
+def least_seconds(t: dict, c: Case) -> Tuple[float, float]:
+    """A GEMM's bytes at the rate of reading, and its flops at that of a square one."""
+    reads, square = c.model("read", "bytes"), c.model("square", "flops")
+    return (
+        t["read"] * c.model("gemm", "bytes") / reads,
+        t["square"] * c.model("gemm", "flops") / square,
+    )
+
+
 def moved_bytes(c: Case, v: str) -> float:
     """Added where it arrives, a chunk is read, and the sum is read and written; staged, it is also written
     and read. In an exchange each device adds so much, and a part of it, its own, is not staged. What a GEMM
@@ -159,6 +168,7 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("collectives/*", "best_time"): of_fastest(rounds(lambda t, v, c: t[v])),
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
     ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: c.model(v, "flops") / nominal_flops(c, v)),
+    ("gemm/small_batch", "share_of_bound"): rounds(lambda t, v, c: max(least_seconds(t, c)) / t["gemm"]),
     ("gemm/split", "traffic_ratio"): value(traffic_ratio),
     ("micro/copy_chunks", "chunks_waited"): rounds(
         lambda t, v, c: t[v] * c.facts["chunks"] / t[v.removeprefix("wait_")]
@@ -246,8 +256,18 @@ def peak_bound(c: Case, v: str) -> float:
     return c.model(peak, "flops") / c.best(peak)
 
 
+def weights_bound(c: Case, v: str) -> float:
+    """Nominal bandwidth of memory if the device tells it; else A and B at the best rate of reading B."""
+    m, n, k = c.facts["fewest_rows"] if v == "fewest_rows" else c.facts["m"], c.facts["n"], c.facts["k"]
+    measured = c.model("read", "bytes") / c.best("read")
+    each = {"f64": 8, "f32": 4, "tf32": 4, "f16": 2, "bf16": 2, "f8": 1}[c.axes["type"]]
+    bound = measured * c.model(v, "bytes") / (each * k * (m + n))
+    return c.device.get("nominal", {}).get("memory_bandwidth") or bound
+
+
 BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/efficiency", "flop_rate"): peak_bound,
+    ("gemm/small_batch", "bandwidth"): weights_bound,
     ("gemm/sustained", "sustained_flop_rate"): nominal_flops,
     ("micro/copy_path", "bandwidth"): copy_bound,
     ("micro/memory", "bandwidth"): memory_bound,
@@ -259,6 +279,11 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
 
 
 # ------------------------------------------------------------------ facts that are figures
+
+
+def limited_by(c: Case) -> str:
+    of_bytes, of_flops = least_seconds({name: c.median(name) for name in ("read", "square")}, c)
+    return "memory" if of_bytes > of_flops else "arithmetic"
 
 
 def longer_side(other: str) -> Callable[[Case], str]:
@@ -313,6 +338,7 @@ def better_order(c: Case) -> str:
 
 
 FACTS: Dict[Tuple[str, str], Callable[[Case], object]] = {
+    ("gemm/small_batch", "limited_by"): limited_by,
     ("gemm/split", "cheaper_cut_by_traffic"): lambda c: "m" if c.facts["k"] < 2 * c.facts["m"] else "k",
     ("overlap/collective", "best_methods"): best_methods,
     **{
