@@ -138,10 +138,11 @@ struct dev_props {
 			       several times as much comes from memory */
 	int priority_low, priority_normal, priority_high;
 	/* Bit sets of 1u << enum dev_type: */
-	uint32_t gemm_types;        /* dev_gemm() by the library */
-	uint32_t gemm_tiled_types;  /* dev_gemm() with `tiled` */
-	uint32_t gemm_fast_types;   /* dev_gemm() with `fast_accumulation` */
-	uint32_t gemm_adding_types; /* dev_gemm() with `tiled` and `adds` */
+	uint32_t gemm_types;         /* dev_gemm() by the library */
+	uint32_t gemm_tiled_types;   /* dev_gemm() with `tiled` */
+	uint32_t gemm_fast_types;    /* dev_gemm() with `fast_accumulation` */
+	uint32_t gemm_adding_types;  /* dev_gemm() with `tiled` and `adds` */
+	uint32_t gemm_grouped_types; /* dev_gemm() with `groups` */
 	uint32_t fma_peak_types; /* those of gemm_types whose GEMMs are multiplied by the units of
 				    kernel fma_*, so that its rate bounds theirs. No API says so:
 				    a GPU with GEMMs of narrow types is assumed to have matrix

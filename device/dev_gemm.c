@@ -54,6 +54,34 @@ static int check_adding(const struct dev *d, const struct dev_gemm *g)
 	return 0;
 }
 
+static int check_groups(const struct dev *d, const struct dev_gemm *g)
+{
+	const uint32_t multiple = dev_types[g->type].multiple;
+	uint64_t rows = 0;
+	if (g->groups == 0)
+		return 0;
+	if (g->groups > DEV_GEMM_GROUPS)
+		return err_note(-EINVAL, "gemm: %u groups; at most %u", g->groups, DEV_GEMM_GROUPS);
+	if (g->tiled || g->fast_accumulation || g->blocks || g->shared_bytes || g->done ||
+	    g->first_row)
+		return err_note(-EINVAL, "gemm: groups with%s%s%s%s%s%s", g->tiled ? " tiled" : "",
+				g->fast_accumulation ? " fast_accumulation" : "",
+				g->blocks ? " blocks" : "", g->shared_bytes ? " shared_bytes" : "",
+				g->done ? " done" : "", g->first_row ? " first_row" : "");
+	for (uint32_t i = 0; i < g->groups; rows += g->group_rows[i++])
+		if (g->group_rows[i] % multiple)
+			return err_note(-EINVAL,
+					"gemm: %u rows in group %u: %s needs multiples of %u",
+					g->group_rows[i], i, dev_type_names[g->type], multiple);
+	if (rows != g->m)
+		return err_note(-EINVAL, "gemm: %llu rows in %u groups are not m, %u",
+				(unsigned long long)rows, g->groups, g->m);
+	if (!(d->props.gemm_grouped_types >> g->type & 1))
+		return err_note(-ENOTSUP, "%s:%u: a grouped gemm of %s is not supported",
+				d->ops->name, d->index, dev_type_names[g->type]);
+	return 0;
+}
+
 static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 {
 	const uint32_t rows = d->props.gemm_tile_rows;
@@ -81,6 +109,8 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 	int status = check_textbook(g);
 	if (!status)
 		status = check_adding(d, g);
+	if (!status)
+		status = check_groups(d, g);
 	return status || dev_types[g->type].multiple == 1 ? status : check_multiples(g);
 }
 
@@ -128,7 +158,8 @@ static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, 
 size_t dev_gemm_ranges(const struct dev_gemm *g, struct dev_range ranges[DEV_GEMM_RANGES])
 {
 	uint64_t in = dev_type_bytes(g->type), out = dev_type_result_bytes(g->type);
-	uint64_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
+	uint64_t b_rows = (g->b_transposed ? g->n : g->k) * (uint64_t)(g->groups ? g->groups : 1),
+		 b_columns = g->b_transposed ? g->k : g->n;
 	ranges[0] = (struct dev_range){.ptr = g->a, .bytes = matrix_bytes(g->m, g->k, g->lda, in)};
 	ranges[1] = (struct dev_range){.ptr = g->b,
 				       .bytes = matrix_bytes(b_rows, b_columns, g->ldb, in)};

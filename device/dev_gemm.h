@@ -14,6 +14,9 @@
 struct dev;
 struct dev_stream;
 
+/* Most groups of a GEMM. */
+#define DEV_GEMM_GROUPS 64u
+
 /* C := alpha*A*B + beta*C, row-major, leading dimensions in elements.
  * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run.
  *
@@ -66,6 +69,13 @@ struct dev_gemm {
 	/* With DEV_CAP_TRACKER: begin with the tiles that have this row of C, go on to the last
 	 * ones and then from the first ones; less than m. Elsewhere 0. */
 	uint32_t first_row;
+	/* Number of groups, where gemm_grouped_types has the type, as of experts of a mixture. B
+	 * holds so many matrices, each right after the last row of the one before, ldb long; the
+	 * first group_rows[0] rows of A are multiplied by the first of them, the next group_rows[1]
+	 * by the second, and so on, m in all, in one operation. A group may have no row. Not with
+	 * `tiled`, `fast_accumulation`, `blocks`, shared_bytes, `done` or first_row. The first one
+	 * in a stream with these matrices and rows may wait, as the first GEMM may. 0: one GEMM. */
+	uint32_t groups, group_rows[DEV_GEMM_GROUPS];
 };
 
 /* Rows and columns of C in a textbook tile. */
@@ -80,6 +90,21 @@ static inline uint64_t dev_gemm_tile_bytes(const struct dev_gemm *g)
 static inline uint64_t dev_gemm_tiles(const struct dev_gemm *g)
 {
 	return (uint64_t)((g->m - 1) / DEV_GEMM_TILE + 1) * ((g->n - 1) / DEV_GEMM_TILE + 1);
+}
+
+/* Elements of B from the matrix of a group to that of the next one. */
+static inline uint64_t dev_gemm_group_stride(const struct dev_gemm *g)
+{
+	return (uint64_t)g->ldb * (g->b_transposed ? g->n : g->k);
+}
+
+/* Groups with rows; 1 for a GEMM without groups. */
+static inline uint32_t dev_gemm_groups(const struct dev_gemm *g)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < g->groups; i++)
+		count += g->group_rows[i] > 0;
+	return g->groups ? count : 1;
 }
 
 /* The algorithm that a device uses for GEMMs of one type and shape, and how it was found. */

@@ -52,7 +52,7 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
 		p->gemm_types = p->gemm_tiled_types = p->gemm_adding_types = p->fma_peak_types =
-			1u << DEV_F32 | 1u << DEV_F64;
+			p->gemm_grouped_types = 1u << DEV_F32 | 1u << DEV_F64;
 		p->gemm_tile_rows = 1;
 		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
 	}

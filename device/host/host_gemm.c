@@ -41,6 +41,12 @@ void host_gemm_cut(struct host_gemm *job, uint32_t units)
 	const uint64_t max_blocks = g->blocks ? min_blocks + min_blocks / 8 : 2 * (uint64_t)units;
 	double best = 0;
 	job->rows = job->columns = 0;
+	if (g->groups) {
+		const uint32_t wanted = 2 * units / dev_gemm_groups(g) + 1;
+		job->rows = g->groups;
+		job->columns = wanted < g->n ? wanted : g->n;
+		return;
+	}
 	if (g->tile_k) {
 		job->rows = (g->m - 1) / DEV_GEMM_TILE + 1;
 		job->columns = (g->n - 1) / DEV_GEMM_TILE + 1;
@@ -225,6 +231,19 @@ static void add_part(const struct host_gemm *job, struct range row, struct range
 		}
 }
 
+/* A part of the columns of one group, by its own matrix of B. */
+static void multiply_group(const struct host_gemm *job, uint32_t group, struct range column)
+{
+	struct host_gemm own = *job;
+	struct range row = {.count = job->g.group_rows[group]};
+	for (uint32_t i = 0; i < group; i++)
+		row.start += job->g.group_rows[i];
+	own.g.b = (const char *)job->g.b +
+		  group * dev_gemm_group_stride(&job->g) * dev_type_bytes(job->g.type);
+	if (row.count)
+		write_part(&own, row, column);
+}
+
 int host_gemm_run(const struct host_block *b)
 {
 	const struct host_gemm *job = b->args;
@@ -236,7 +255,9 @@ int host_gemm_run(const struct host_block *b)
 			g->tile_k ? tile_range(g->m, down) : part_range(g->m, job->rows, down);
 		const struct range column = g->tile_k ? tile_range(g->n, across)
 						      : part_range(g->n, job->columns, across);
-		if (g->adds)
+		if (g->groups)
+			multiply_group(job, down, column);
+		else if (g->adds)
 			add_part(job, row, column, b->scratch);
 		else
 			write_part(job, row, column);

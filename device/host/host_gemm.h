@@ -16,6 +16,9 @@
  * itself. A textbook tile is a library call for every tile_k along k; the library copies what it
  * multiplies into memory of its own, so the claim shapes residency alone.
  *
+ * Each group of a grouped GEMM is cut along n alone, so that there are at least two blocks for
+ * every unit; the blocks of a group without rows end at once.
+ *
  * With `adds` the library writes to the block's scratch memory (host_block.h), a rectangle of C at
  * a time, and each element is added to C by a compare-exchange of its word.
  */

@@ -26,6 +26,10 @@
  * all of llc_bytes counts instead of half. Then the cache has the last of A, B and C, used in this
  * order.
  *
+ * GROUPS. A grouped GEMM is one launch of the tiles of all its groups, group after group, none with
+ * rows of two. Each matrix of B of a group with rows passes memory as that of a GEMM of its rows
+ * would.
+ *
  * A GEMM with first_row computes the rows of tiles in another order, at the same cost.
  */
 #include "device/sim/machine/gemm.h"
@@ -65,14 +69,27 @@ typedef float vector_f32 __attribute__((vector_size(16)));
 typedef double vector_f64 __attribute__((vector_size(16)));
 #include "device/sim/machine/gemm.inc"
 
+static uint32_t count_parts(uint32_t rows, uint32_t part)
+{
+	return rows / part + (rows % part > 0);
+}
+
 struct tile sim_gemm_tile(const struct op *op, uint32_t number)
 {
 	const struct dev_gemm *g = &op->work->gemm;
 	const uint32_t across = (g->n - 1) / op->tile_columns + 1,
 		       at = (uint32_t)(((uint64_t)op->first_tile + number) % op->tiles);
-	struct tile t = {.row = at / across * op->tile_rows,
-			 .column = at % across * op->tile_columns};
-	t.rows_end = g->m - t.row < op->tile_rows ? g->m : t.row + op->tile_rows;
+	struct tile t = {.column = at % across * op->tile_columns};
+	uint32_t down = at / across, end = g->m;
+	for (; t.group < g->groups; t.row += g->group_rows[t.group++]) {
+		const uint32_t own = count_parts(g->group_rows[t.group], op->tile_rows);
+		end = t.row + g->group_rows[t.group];
+		if (down < own)
+			break;
+		down -= own;
+	}
+	t.row += down * op->tile_rows;
+	t.rows_end = end - t.row < op->tile_rows ? end : t.row + op->tile_rows;
 	t.columns_end = g->n - t.column < op->tile_columns ? g->n : t.column + op->tile_columns;
 	return t;
 }
@@ -94,12 +111,20 @@ static void count_done(const struct dev_gemm *g, const struct tile *t)
 	sim_memory_written();
 }
 
+/* The same with the matrix of B that the tile needs. */
+static struct dev_gemm gemm_of_tile(const struct dev_gemm *g, const struct tile *t)
+{
+	struct dev_gemm own = *g;
+	own.b = (const char *)g->b + t->group * dev_gemm_group_stride(g) * dev_type_bytes(g->type);
+	return own;
+}
+
 static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
 			  struct sim_gemm_result *result)
 {
 	const enum dev_type type = dev_types[g->type].result;
 	const struct sim_narrow *w = sim_gemm_cache_narrow(result);
-	const struct dev_gemm f32 = sim_narrow_decoded(w, g);
+	const struct dev_gemm all = sim_narrow_decoded(w, g), f32 = gemm_of_tile(&all, t);
 	const bool computed = sim_gemm_cache_is_complete(result),
 		   rounded = sim_narrow_is_rounded(g);
 	const uint64_t size = dev_type_bytes(type);
@@ -123,16 +148,17 @@ static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
 static void finish_rows(struct op *op, const struct dev_gemm *g, const struct tile *t)
 {
 	const bool computed = sim_gemm_cache_is_complete(op->gemm_result);
+	const struct dev_gemm own = gemm_of_tile(g, t);
 	void *ab = sim_gemm_cache_values(op->gemm_result);
 	if (sim_narrow_is(g->type)) {
 		finish_narrow(g, t, op->gemm_result);
 	} else if (g->type == DEV_F32) {
 		if (!computed)
-			multiply_f32(g, t, ab);
+			multiply_f32(&own, t, ab);
 		finish_f32(g, t, ab);
 	} else {
 		if (!computed)
-			multiply_f64(g, t, ab);
+			multiply_f64(&own, t, ab);
 		finish_f64(g, t, ab);
 	}
 	if (op->corrupts)
@@ -182,9 +208,26 @@ static const struct kernel_type gemm_type = {.name = "gemm", .finish = finish_ge
 				counting_type = {.name = "gemm", .finish = finish_counts},
 				timed_type = {.name = "gemm"};
 
+/* Parts of so many rows, none with rows of two groups. */
+static uint64_t count_down(const struct dev_gemm *g, double rows)
+{
+	double parts = g->groups ? 0 : ceil(g->m / rows);
+	for (uint32_t i = 0; i < g->groups; i++)
+		parts += ceil(g->group_rows[i] / rows);
+	return (uint64_t)parts;
+}
+
+static uint32_t tallest_group(const struct dev_gemm *g)
+{
+	uint32_t rows = g->groups ? 0 : g->m;
+	for (uint32_t i = 0; i < g->groups; i++)
+		rows = rows > g->group_rows[i] ? rows : g->group_rows[i];
+	return rows;
+}
+
 static uint64_t count_tiles(const struct dev_gemm *g, uint32_t rows, uint32_t columns)
 {
-	return (uint64_t)((g->m - 1) / rows + 1) * ((g->n - 1) / columns + 1);
+	return count_down(g, rows) * ((g->n - 1) / columns + 1);
 }
 
 /* Tiling of C. */
@@ -219,8 +262,9 @@ static struct cut cut_by_model(const struct sim_dev *d, const struct dev_gemm *g
 {
 	uint32_t rows = d->model.gemm_tile,
 		 columns = d->model.gemm_tile_columns ? d->model.gemm_tile_columns : rows;
+	const uint32_t tallest = tallest_group(g);
 	while (is_too_large(d, g, rows, columns) && (rows > 1 || columns > 1)) {
-		bool rows_idle = rows > g->m && rows > 1,
+		bool rows_idle = rows > tallest && rows > 1,
 		     columns_idle = columns > g->n && columns > 1;
 		if (rows_idle || (!columns_idle && rows >= columns))
 			rows /= 2;
@@ -305,8 +349,9 @@ static int use_operands(struct sim_dev *d, struct op *op)
 {
 	const struct dev_gemm *g = &op->work->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
-	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
-		       b_columns = g->b_transposed ? g->k : g->n;
+	const uint64_t b_rows =
+		(g->b_transposed ? g->n : g->k) * (uint64_t)(g->groups ? g->groups : 1);
+	const uint32_t b_columns = g->b_transposed ? g->k : g->n;
 	int status = op_use(d, op, g->a, matrix_bytes(g->m, g->k, g->lda, size), "gemm A");
 	if (!status)
 		status = op_use(d, op, g->b, matrix_bytes(b_rows, b_columns, g->ldb, size),
@@ -326,7 +371,7 @@ static double operand_of(const struct dev_gemm *g, unsigned use)
 {
 	const double size = dev_type_bytes(g->type);
 	return use == 0   ? size * g->m * g->k
-	       : use == 1 ? size * g->k * g->n
+	       : use == 1 ? size * g->k * g->n * dev_gemm_groups(g)
 			  : (double)dev_type_result_bytes(g->type) * g->m * g->n;
 }
 
@@ -404,7 +449,7 @@ static struct wave wave_of(const struct op *op)
 {
 	const struct dev_gemm *g = &op->work->gemm;
 	const struct sim_dev *d = op->stream->dev;
-	const double down = ceil((double)g->m / op->tile_rows),
+	const double down = (double)count_down(g, op->tile_rows),
 		     across = ceil((double)g->n / op->tile_columns),
 		     blocks = fmin(
 			     (double)sim_units_of(op->stream) *
@@ -426,8 +471,8 @@ double sim_gemm_memory_bytes(const struct op *op, unsigned traffic)
 	double passes = 1;
 	if (use == 0 && once / g->m * fmin(w.rows, g->m) > most)
 		passes = ceil(g->n / w.columns);
-	if (use == 1 && once > most)
-		passes = ceil(g->m / w.rows);
+	if (use == 1 && once / dev_gemm_groups(g) > most)
+		passes = (double)count_down(g, w.rows) / dev_gemm_groups(g);
 	return passes * once;
 }
 

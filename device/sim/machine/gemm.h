@@ -19,6 +19,7 @@ enum { SIM_GEMM_A, SIM_GEMM_B, SIM_GEMM_C };
 /* Rows and columns of C that a block computes. */
 struct tile {
 	uint32_t row, rows_end, column, columns_end;
+	uint32_t group; /* whose matrix of B it is multiplied by */
 };
 
 /* flop/s of one unit; 0: the device has no GEMM of this type. */

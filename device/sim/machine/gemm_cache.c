@@ -82,15 +82,17 @@ static uint64_t key_of(const struct op *op)
 {
 	const struct dev_gemm *g = &op->work->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
-	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
-		       b_columns = g->b_transposed ? g->k : g->n;
+	const uint32_t b_columns = g->b_transposed ? g->k : g->n;
 	uint64_t alpha;
 	memcpy(&alpha, &g->alpha, sizeof(alpha));
 	const uint64_t words[] = {
 		(uint64_t)g->type, sim_narrow_is_rounded(g), g->m, g->n, g->k, alpha};
-	uint64_t h = 1 + g->b_transposed;
+	uint64_t h = 1 + g->b_transposed, b_rows = g->b_transposed ? g->n : g->k;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		h = hash_mix(h, words[i]);
+	for (uint32_t i = 0; i < g->groups; i++)
+		h = hash_mix(h, g->group_rows[i]);
+	b_rows *= g->groups ? g->groups : 1;
 	h = hash_mix(h, hash_operand(op->work->use[0], g->a, g->m, g->k * size, g->lda * size));
 	return hash_mix(
 		h, hash_operand(op->work->use[1], g->b, b_rows, b_columns * size, g->ldb * size));

@@ -90,33 +90,35 @@ void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, v
 /* ------------------------------------------------------------------ matrices */
 
 /* B that is given as n x k is turned, so that the rows of every B are contiguous. */
-static bool decode_turned(const struct dev_gemm *g, float *to)
+static bool decode_turned(const struct dev_gemm *g, uint64_t columns, float *to)
 {
 	float *column = malloc(g->k * sizeof(*column));
 	const char *b = g->b;
 	if (!column)
 		return false;
-	for (uint32_t j = 0; j < g->n; j++, b += (uint64_t)g->ldb * dev_type_bytes(g->type)) {
+	for (uint64_t at = 0; at < columns; at++, b += (uint64_t)g->ldb * dev_type_bytes(g->type)) {
+		const uint64_t group = at / g->n, j = at % g->n;
 		sim_narrow_decode(g->type, b, g->k, column);
 		for (uint32_t k = 0; k < g->k; k++)
-			to[(uint64_t)k * g->n + j] = column[k];
+			to[(group * g->k + k) * g->n + j] = column[k];
 	}
 	free(column);
 	return true;
 }
 
-static void decode_matrix(enum dev_type type, const void *from, uint32_t rows, uint32_t columns,
+static void decode_matrix(enum dev_type type, const void *from, uint64_t rows, uint32_t columns,
 			  uint32_t leading, float *to)
 {
 	const char *at = from;
-	for (uint32_t i = 0; i < rows; i++, to += columns)
+	for (uint64_t i = 0; i < rows; i++, to += columns)
 		sim_narrow_decode(type, at + (uint64_t)i * leading * dev_type_bytes(type), columns,
 				  to);
 }
 
 bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
 {
-	const uint64_t a_count = (uint64_t)g->m * g->k, b_count = (uint64_t)g->k * g->n;
+	const uint64_t groups = g->groups ? g->groups : 1;
+	const uint64_t a_count = (uint64_t)g->m * g->k, b_count = groups * g->k * g->n;
 	const uint64_t ab_count = sim_narrow_is_rounded(g) ? (uint64_t)g->m * g->n : 0;
 	w->a = malloc((a_count + b_count + ab_count) * sizeof(*w->a));
 	if (!w->a)
@@ -125,8 +127,8 @@ bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
 	w->ab = w->b + b_count;
 	decode_matrix(g->type, g->a, g->m, g->k, g->lda, w->a);
 	if (!g->b_transposed)
-		decode_matrix(g->type, g->b, g->k, g->n, g->ldb, w->b);
-	else if (!decode_turned(g, w->b))
+		decode_matrix(g->type, g->b, groups * g->k, g->n, g->ldb, w->b);
+	else if (!decode_turned(g, groups * g->n, w->b))
 		sim_narrow_close(w);
 	return w->a != NULL;
 }

@@ -12,8 +12,8 @@ bool sim_narrow_is(enum dev_type type);
 /* True if the values of a result are rounded to C's type: a narrow GEMM that adds to no C. */
 bool sim_narrow_is_rounded(const struct dev_gemm *g);
 
-/* A and B of a narrow GEMM as f32, without gaps, B as k x n; memory for alpha*A*B where the values
- * of the result are rounded. One allocation. */
+/* A and B of a narrow GEMM as f32, without gaps, B as k x n, of every group; memory for alpha*A*B
+ * where the values of the result are rounded. One allocation. */
 struct sim_narrow {
 	float *a, *b, *ab;
 };

@@ -12,6 +12,7 @@
  *     conformance_units        residence, priority, copy engines
  *     conformance_signals      signal and await
  *     conformance_gemm         dev_gemm() in every type
+ *     conformance_grouped      dev_gemm() with groups
  *     conformance_tiled        tiled GEMM: shaped blocks, counters of finished rows
  *     conformance_tracking     memory that adds, and its controller
  *     conformance_tracker      trackers; GEMMs that begin with another row

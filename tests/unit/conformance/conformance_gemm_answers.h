@@ -94,7 +94,9 @@ static inline struct gemm_case gemm_case_create(const struct dev_gemm *shape,
 	struct gemm_case p = {.g = *shape, .contents = contents};
 	const enum dev_type type = p.g.type;
 	p.a = matrix_create(type, p.g.m, p.g.lda, contents, 1);
-	p.b = matrix_create(type, p.g.b_transposed ? p.g.n : p.g.k, p.g.ldb, contents, 2);
+	p.b = matrix_create(type,
+			    (p.g.b_transposed ? p.g.n : p.g.k) * (p.g.groups ? p.g.groups : 1),
+			    p.g.ldb, contents, 2);
 	p.c = matrix_create(result_type(type), p.g.m, p.g.ldc, contents, 3);
 	p.g.a = p.a.dev;
 	p.g.b = p.b.dev;
@@ -125,12 +127,22 @@ static inline double rounding_error(enum dev_type type)
 	return ldexp(1.0, -dev_types[result_type(type)].mantissa_bits);
 }
 
+/* The first element of the matrix of B that row i is multiplied by. */
+static inline uint64_t start_of_b(const struct dev_gemm *g, uint32_t i)
+{
+	uint32_t group = 0, end = g->group_rows[0];
+	while (g->groups && i >= end)
+		end += g->group_rows[++group];
+	return group * dev_gemm_group_stride(g);
+}
+
 /* The expected element (i, j) of C, and the allowed error. */
 static inline double expected_element(const struct gemm_case *p, uint32_t i, uint32_t j,
 				      double *tolerance_p)
 {
 	const struct dev_gemm *g = &p->g;
 	const double old = p->c.values[(uint64_t)i * g->ldc + j];
+	const double *b = p->b.values + start_of_b(g, i);
 	double sum = 0, mass = 0;
 	*tolerance_p = 0;
 	if (j >= g->n)
@@ -138,7 +150,7 @@ static inline double expected_element(const struct gemm_case *p, uint32_t i, uin
 	for (uint32_t k = 0; k < g->k; k++) {
 		const uint64_t at =
 			g->b_transposed ? (uint64_t)j * g->ldb + k : (uint64_t)k * g->ldb + j;
-		const double term = p->a.values[(uint64_t)i * g->lda + k] * p->b.values[at];
+		const double term = p->a.values[(uint64_t)i * g->lda + k] * b[at];
 		sum += term;
 		mass += fabs(term);
 	}

@@ -89,6 +89,41 @@ static void blocks_share_textbook_tiles(void)
 	sim_end();
 }
 
+/* 1, 2, 0 and 1 tiles of 32 rows, and 2 of columns: 8 tiles on 4 units in two waves of one launch.
+ * One after the other these GEMMs take a wave each, and a launch. */
+static void groups_are_one_launch_of_all_tiles(void)
+{
+	sim_begin(PLAIN
+		  "gemm_tile = 32\nllc_bandwidth = 1e15\nslots_per_unit = 1\nlaunch_ns = 40\n");
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
+	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
+	struct dev_gemm g =
+		PACKED_GEMM(98, 64, 64, .type = DEV_F32, .a = memory, .b = memory + (1 << 20),
+			    .c = memory + (2 << 20), .groups = 4, .group_rows = {32, 34, 0, 32});
+	expect_near(gemm_ns_of(s, &g), 40 + 2 * 2.0 * 32 * 32 * 64, PICOSECOND);
+	double alone_ns = 0;
+	for (uint32_t i = 0; i < g.groups; i++)
+		alone_ns += g.group_rows[i] ? gemm_ns(s, memory, g.group_rows[i], 64, 64, 0) : 0;
+	expect_near(alone_ns, 3 * (40 + 2.0 * 32 * 32 * 64), PICOSECOND);
+	sim_end();
+}
+
+/* The matrices of B of the groups with rows pass memory, of 1 byte/ns, once. */
+static void groups_with_rows_read_their_weights(void)
+{
+	sim_begin(PLAIN "gemm_tile = 32\nllc_bandwidth = 1e15\nflops_f32 = 1e15\n"
+			"memory_bandwidth = 1e9\nllc_bytes = 4096\n");
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
+	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
+	struct dev_gemm g =
+		PACKED_GEMM(3, 64, 64, .type = DEV_F32, .a = memory, .b = memory + (1 << 20),
+			    .c = memory + (2 << 20), .groups = 4, .group_rows = {1, 0, 0, 2});
+	expect_near(gemm_ns_of(s, &g), sizeof(float) * (2 * 64 * 64 + 2 * 3 * 64), PICOSECOND);
+	sim_end();
+}
+
 /* Results are cached by the content of the matrices: every change of them must have its effect. */
 static void gemm_follows_its_matrices(void)
 {
@@ -300,6 +335,8 @@ int main(void)
 	test(gemms_and_their_blocks_begin_later);
 	test(caches_pass_a_share_of_tiles);
 	test(blocks_share_textbook_tiles);
+	test(groups_are_one_launch_of_all_tiles);
+	test(groups_with_rows_read_their_weights);
 	test(gemm_follows_its_matrices);
 	test(every_type_has_its_rate);
 	test(every_type_moves_its_bytes);
