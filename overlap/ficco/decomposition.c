@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/ficco/decomposition.h"
 #include "lib/err.h"
-#include "lib/rng.h"
+#include "lib/router.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,6 @@ const char *const ficco_ops[] = {"ag-gemm",         "gemm-rs", "a2a-gemm",
 const char *const ficco_schedules[] = {FICCO_SCHEDULE_TABLE(SCHEDULE_NAME, SCHEDULE_NAME) NULL};
 const struct ficco_rules ficco_schedule_rules[FICCO_SCHEDULES] = {
 	FICCO_SCHEDULE_TABLE(SCHEDULE_RULES, SCHEDULE_RULES)};
-
-/* The router: the most popular expert gets up to three times as much as the least popular one. */
-#define MIN_POPULAR 0.5
-#define MAX_POPULAR 1.5
 
 /* The cut rules: parts of a group's rows, and of A's columns. Memory has one layout for cut
  * columns, G slabs (operands.h), so column_parts() is 1 or G. */
@@ -45,28 +41,20 @@ static uint32_t part_width(uint32_t side, uint32_t parts, uint32_t number)
 
 /* ------------------------------------------------------------------ rows of each device */
 
-/* Divides a device's rows among the experts in proportion to seeded weights: whole rows, with no
- * remainder. */
+_Static_assert(FICCO_MAX_DEVICES <= ROUTER_EXPERTS, "a device is an expert");
+
 static void route_rows(struct ficco_plan *p)
 {
-	uint32_t devices = p->problem.devices;
+	const uint32_t devices = p->problem.devices;
 	double popular[FICCO_MAX_DEVICES];
+	uint32_t given[FICCO_MAX_DEVICES];
 	struct rng r;
 	rng_seed(&r, p->problem.seed, 0);
-	for (uint32_t d = 0; d < devices; d++)
-		popular[d] = MIN_POPULAR + (MAX_POPULAR - MIN_POPULAR) * rng_unit(&r);
+	router_draw(&r, devices, popular);
 	for (uint32_t from = 0; from < devices; from++) {
-		double sum[FICCO_MAX_DEVICES], all = 0.0;
-		uint32_t given = 0;
+		router_divide(&r, popular, devices, p->problem.m, given);
 		for (uint32_t d = 0; d < devices; d++)
-			sum[d] = all += popular[d] *
-					(MIN_POPULAR + (MAX_POPULAR - MIN_POPULAR) * rng_unit(&r));
-		for (uint32_t d = 0; d < devices; d++) {
-			uint32_t end = d + 1 == devices ? p->problem.m
-							: (uint32_t)(sum[d] / all * p->problem.m);
-			p->rows[d][from] = end - given;
-			given = end;
-		}
+			p->rows[d][from] = given[d];
 	}
 }
 
