@@ -76,7 +76,7 @@ double element_load(enum dev_type type, const void *elements, uint64_t i)
 
 double element_at(const struct element_matrix *x, uint32_t row, uint32_t column)
 {
-	const uint64_t i = (uint64_t)row * x->columns + column;
+	const uint64_t i = x->first + (uint64_t)row * x->columns + column;
 	return element_load(x->type, x->elements, x->period ? i % x->period : i);
 }
 
@@ -97,7 +97,7 @@ static double multiply_and_add_up(const double *x, const double *t, size_t count
 void element_gemv(const struct element_matrix *x, bool transposed, const double *t, double *y)
 {
 	double values[DECODED] = {0.0};
-	uint64_t next = 0; /* element of the period */
+	uint64_t next = x->first; /* element of the period */
 	for (uint32_t row = 0; row < x->rows; row++)
 		for (uint32_t column = 0, some; column < x->columns; column += some) {
 			some = x->columns - column < DECODED ? x->columns - column : DECODED;

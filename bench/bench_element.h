@@ -23,6 +23,7 @@ struct element_matrix {
 	const void *elements;
 	uint32_t rows, columns;
 	uint64_t period; /* 0: none */
+	uint64_t first;  /* element of the period, or of all, that the matrix begins with */
 };
 
 double element_at(const struct element_matrix *x, uint32_t row, uint32_t column);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* C is read so much at a time, whole rows at least. */
 #define READ_BYTES (UINT64_C(32) << 20)
@@ -155,29 +156,30 @@ static void *open_operand(const struct bench_gemm *p, struct bench_case *c, uint
 	return device;
 }
 
+/* The caller has set `exact` and the groups. */
 static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
-		     const struct shape *shape, enum dev_type type, bool exact)
+		     const struct shape *shape, enum dev_type type)
 {
+	const uint32_t groups = p->groups ? p->groups : 1;
 	const uint64_t m = shape->m, n = shape->n, k = shape->k, each = dev_type_bytes(type);
 	double memory = (double)dev_props(dev)->memory_bytes, needed;
-	*p = (struct bench_gemm){.dev = dev,
-				 .shape = *shape,
-				 .type = type,
-				 .element_bytes = each,
-				 .result_bytes = dev_type_result_bytes(type),
-				 .a_bytes = m * k * each,
-				 .b_bytes = k * n * each,
-				 .c_bytes = m * n * dev_type_result_bytes(type),
-				 .b_transposed = dev_types[type].multiple > 1,
-				 .exact = exact};
+	p->dev = dev;
+	p->shape = *shape;
+	p->type = type;
+	p->element_bytes = each;
+	p->result_bytes = dev_type_result_bytes(type);
+	p->a_bytes = m * k * each;
+	p->b_bytes = groups * k * n * each;
+	p->c_bytes = m * n * p->result_bytes;
+	p->b_transposed = dev_types[type].multiple > 1;
 	needed = (double)(p->a_bytes + p->b_bytes + p->c_bytes);
 	if (needed > 0.8 * memory)
 		return TRY(c->status,
 			   err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
 				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
 	p->a = open_operand(p, c, shape->m, shape->k, &p->host_a);
-	p->b = p->b_transposed ? open_operand(p, c, shape->n, shape->k, &p->host_b)
-			       : open_operand(p, c, shape->k, shape->n, &p->host_b);
+	p->b = p->b_transposed ? open_operand(p, c, groups * shape->n, shape->k, &p->host_b)
+			       : open_operand(p, c, groups * shape->k, shape->n, &p->host_b);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return c->status;
 }
@@ -185,13 +187,57 @@ static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev
 int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 		    const struct shape *shape, enum dev_type type)
 {
-	return open_gemm(p, c, dev, shape, type, false);
+	*p = (struct bench_gemm){0};
+	return open_gemm(p, c, dev, shape, type);
 }
 
 int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 			  const struct shape *shape, enum dev_type type)
 {
-	return open_gemm(p, c, dev, shape, type, type == DEV_F32);
+	*p = (struct bench_gemm){.exact = type == DEV_F32};
+	return open_gemm(p, c, dev, shape, type);
+}
+
+int bench_gemm_open_groups(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+			   const struct shape *shape, enum dev_type type, const uint32_t *rows,
+			   uint32_t groups)
+{
+	*p = (struct bench_gemm){.groups = groups};
+	memcpy(p->group_rows, rows, groups * sizeof(*rows));
+	return open_gemm(p, c, dev, shape, type);
+}
+
+/* So many rows from `first` on, by the matrix of a group. */
+static struct bench_gemm rows_of_group(const struct bench_gemm *p, uint32_t first, uint32_t rows,
+				       uint32_t group)
+{
+	struct bench_gemm own = *p;
+	const uint64_t n = p->shape.n, k = p->shape.k;
+	own.groups = 0;
+	own.shape.m = own.host_a.rows = rows;
+	own.host_b.rows = p->b_transposed ? p->shape.n : p->shape.k;
+	own.a_bytes = rows * k * p->element_bytes;
+	own.b_bytes = n * k * p->element_bytes;
+	own.c_bytes = rows * n * p->result_bytes;
+	own.a = (char *)p->a + first * k * p->element_bytes;
+	own.b = (char *)p->b + group * own.b_bytes;
+	own.c = (char *)p->c + first * n * p->result_bytes;
+	own.host_a.first = own.host_a.period ? first * k % own.host_a.period : 0;
+	own.host_b.first = own.host_b.period ? group * n * k % own.host_b.period : 0;
+	return own;
+}
+
+struct bench_gemm bench_gemm_group(const struct bench_gemm *p, uint32_t group)
+{
+	uint32_t first = 0;
+	for (uint32_t i = 0; i < group; i++)
+		first += p->group_rows[i];
+	return rows_of_group(p, first, p->group_rows[group], group);
+}
+
+struct bench_gemm bench_gemm_ungrouped(const struct bench_gemm *p)
+{
+	return rows_of_group(p, 0, p->shape.m, 0);
 }
 
 int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev)
@@ -238,19 +284,22 @@ void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c)
 struct dev_gemm bench_gemm_whole(const struct bench_gemm *p)
 {
 	const struct shape *s = &p->shape;
-	return (struct dev_gemm){.type = p->type,
-				 .m = s->m,
-				 .n = s->n,
-				 .k = s->k,
-				 .alpha = 1.0,
-				 .a = p->a,
-				 .b = p->b,
-				 .c = p->c,
-				 .lda = s->k,
-				 .ldb = p->b_transposed ? s->k : s->n,
-				 .ldc = s->n,
-				 .b_transposed = p->b_transposed,
-				 .fast_accumulation = p->fast_accumulation};
+	struct dev_gemm g = {.type = p->type,
+			     .m = s->m,
+			     .n = s->n,
+			     .k = s->k,
+			     .alpha = 1.0,
+			     .a = p->a,
+			     .b = p->b,
+			     .c = p->c,
+			     .lda = s->k,
+			     .ldb = p->b_transposed ? s->k : s->n,
+			     .ldc = s->n,
+			     .b_transposed = p->b_transposed,
+			     .fast_accumulation = p->fast_accumulation,
+			     .groups = p->groups};
+	memcpy(g.group_rows, p->group_rows, sizeof(g.group_rows));
+	return g;
 }
 
 struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut, uint32_t from,
@@ -394,9 +443,24 @@ static int multiply_result(struct bench_case *c, const struct bench_gemm *p, con
 	return status;
 }
 
+static int check_groups(const struct bench_gemm *p, struct bench_case *c, uint32_t writes)
+{
+	int status = 0;
+	for (uint32_t i = 0; status == 0 && i < p->groups; i++) {
+		const struct bench_gemm own = bench_gemm_group(p, i);
+		if (own.shape.m)
+			status = bench_gemm_check(&own, c, writes);
+		if (status == -EBADMSG)
+			return bench_wrong("group %u: %s", i, err_text());
+	}
+	return status;
+}
+
 int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
+	if (p->groups)
+		return check_groups(p, c, writes);
 	if (bench_known_right(c, p->dev, p->c, p->c_bytes))
 		return 0;
 	double *t = calloc((size_t)s->n + s->k + 2 * (size_t)s->m, sizeof(*t));

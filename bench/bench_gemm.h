@@ -95,6 +95,7 @@ struct bench_gemm {
 	void *a, *b, *c;        /* on the device, row-major, unpadded */
 	/* The values of A and B as they are stored; without elements where there are no results. */
 	struct element_matrix host_a, host_b;
+	uint32_t groups, group_rows[DEV_GEMM_GROUPS]; /* as in struct dev_gemm; B has them all */
 };
 
 /* The case's axes `type`, `shape` and `mflop`: the limit of named shapes, together with what takes
@@ -113,6 +114,15 @@ int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 /* The same; in f32 the operands are exact. */
 int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 			  const struct shape *shape, enum dev_type type);
+
+/* The same with a matrix of B for each of these groups of rows; m of the shape is their sum.
+ * bench_gemm_group() is the GEMM of one of them, which has rows, bench_gemm_ungrouped() that of all
+ * rows by the first matrix. */
+int bench_gemm_open_groups(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+			   const struct shape *shape, enum dev_type type, const uint32_t *rows,
+			   uint32_t groups);
+struct bench_gemm bench_gemm_group(const struct bench_gemm *p, uint32_t group);
+struct bench_gemm bench_gemm_ungrouped(const struct bench_gemm *p);
 
 /* bench_gemm_open_axes() takes the shape of bench_gemm_shape(). bench_gemm_facts() records the
  * shape and, if dev_gemm_prepare() was called for the whole GEMM, how the device chose its

@@ -30,11 +30,12 @@ static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, 
 
 static void add_matrices(struct node_operands *to, struct dev_gemm *g)
 {
-	uint64_t each = dev_type_bytes(g->type), result = dev_type_result_bytes(g->type);
+	uint64_t each = dev_type_bytes(g->type), result = dev_type_result_bytes(g->type),
+		 matrices = g->groups ? g->groups : 1;
 	add_operand(to, &g->a, matrix_bytes(g->m, g->k, g->lda, each));
 	add_operand(to, &g->b,
-		    matrix_bytes(g->b_transposed ? g->n : g->k, g->b_transposed ? g->k : g->n,
-				 g->ldb, each));
+		    matrix_bytes(matrices * (g->b_transposed ? g->n : g->k),
+				 g->b_transposed ? g->k : g->n, g->ldb, each));
 	add_operand(to, &g->c, matrix_bytes(g->m, g->n, g->ldc, result));
 }
 

@@ -322,6 +322,47 @@ static void scene_pieces(struct bench_case *c)
 	}
 }
 
+/* A device multiplies: by each group's own matrix, which ends in the second period, and all rows by
+ * the first one. */
+static unsigned groups_right, groups_found;
+
+static void run_whole(struct bench_case *c, const struct bench_gemm *p)
+{
+	const struct dev_gemm g = bench_gemm_whole(p);
+	TRY(c->status, dev_gemm(c->dev, c->stream, &g));
+	TRY(c->status, dev_stream_sync(c->dev, c->stream));
+}
+
+static void scene_groups(struct bench_case *c)
+{
+	static const struct shape shape = {M, N, K, 1};
+	static const uint32_t rows[] = {5, 0, 30, 13};
+	for (unsigned type = DEV_F32; type <= DEV_F64; type++) {
+		struct bench_gemm p;
+		if (bench_gemm_open_groups(&p, c, c->dev, &shape, (enum dev_type)type, rows, 4))
+			return;
+		run_whole(c, &p);
+		groups_right += c->status == 0 && bench_gemm_check(&p, c, 1) == 0;
+		const struct bench_gemm first = bench_gemm_ungrouped(&p);
+		run_whole(c, &first);
+		groups_right += c->status == 0 && bench_gemm_check(&first, c, 1) == 0;
+		groups_found += bench_gemm_check(&p, c, 1) == -EBADMSG &&
+				strstr(err_text(), "group 2: row") != NULL;
+		for (uint32_t i = 0; i < 4; i++) {
+			const struct bench_gemm own = bench_gemm_group(&p, i);
+			if (rows[i])
+				run_whole(c, &own);
+		}
+		groups_right += c->status == 0 && bench_gemm_check(&p, c, 1) == 0;
+	}
+}
+
+static void groups_have_their_own_matrices(void)
+{
+	expect(run_scene(scene_groups) == 0);
+	expect(groups_right == 6 && groups_found == 2);
+}
+
 static bool divided;
 
 static void scene_cuts(struct bench_case *c)
@@ -352,6 +393,7 @@ static void pieces_are_placed(void)
 
 int main(void)
 {
+	test(groups_have_their_own_matrices);
 	test(matrices_times_vectors);
 	test(matrices_that_repeat);
 	test(operands_repeat);
