@@ -3,6 +3,7 @@
 #include "bench/bench_alloc.h"
 #include "bench/bench_check.h"
 #include "bench/bench_element.h"
+#include "device/kernels.h"
 #include "lib/err.h"
 #include "lib/text.h"
 
@@ -63,6 +64,22 @@ int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p)
 	if (most > 0.0 && in_time > 0.0 && in_time < most)
 		most = in_time;
 	return shape_parse(axis_str(c, "shape"), most, shape_p);
+}
+
+int bench_gemm_weights(const char *weights, uint32_t rows, struct shape *shape_p)
+{
+	char text[64];
+	if (snprintf(text, sizeof(text), "%ux%s", rows, weights) >= (int)sizeof(text) ||
+	    shape_parse(text, 0.0, shape_p) || (uint64_t)shape_p->n * shape_p->k < DEV_KERNEL_ALIGN)
+		return err_note(-EINVAL, "unknown weights '%s'; values: NxK, of at least %u",
+				weights, DEV_KERNEL_ALIGN);
+	return 0;
+}
+
+int bench_gemm_accept_weights(const char *weights)
+{
+	struct shape unused;
+	return bench_gemm_weights(weights, 1, &unused);
 }
 
 /* Without matrix units, so only what takes long in f32 and f64 is known to. */

@@ -68,6 +68,11 @@
 		.name = "shape", .help = "nSIDE, MxNxK, or square, g1..g16 scaled",                \
 		.kind = AXIS_WORD, .accept = shape_accept, __VA_ARGS__                             \
 	}
+#define BENCH_GEMM_WEIGHTS(...)                                                                    \
+	{                                                                                          \
+		.name = "weights", .help = "NxK: columns of C, and rows of B", .kind = AXIS_WORD,  \
+		.accept = bench_gemm_accept_weights, __VA_ARGS__                                   \
+	}
 #define BENCH_GEMM_MFLOP(...)                                                                      \
 	{                                                                                          \
 		.name = "mflop", .kind = AXIS_COUNT,                                               \
@@ -101,6 +106,11 @@ struct bench_gemm {
 /* The case's axes `type`, `shape` and `mflop`: the limit of named shapes, together with what takes
  * a GPU 50 ms by its rate for sizing. */
 int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p);
+
+/* The shape of so many rows by these weights, NxK, at least DEV_KERNEL_ALIGN elements. -EINVAL with
+ * a text. */
+int bench_gemm_weights(const char *weights, uint32_t rows, struct shape *shape_p);
+int bench_gemm_accept_weights(const char *weights);
 
 /* In admit: whether the device supports a GEMM of the case's `type` and `shape`, or this shape. 0,
  * -ENOTSUP, or -EINVAL where type and shape exclude each other. */

@@ -19,36 +19,16 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-
-static int accept_weights(const char *text);
 
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "main,f8", .full = "f32,f64,tf32,f16,bf16,f8"),
 	{"rows", "rows of A and C: tokens that are decoded at once", AXIS_COUNT, .quick = "1,8,64",
 	 .full = "1:256:x2", .min = 1, .max = 1u << 16},
-	{"weights", "NxK: columns of C, and rows of B", AXIS_WORD, .quick = "2048x3072",
-	 .full = "2048x3072,3072x2048", .gpu_class = "28672x8192",
-	 .gpu_class_full = "28672x8192,8192x28672,4096x4096", .accept = accept_weights},
+	BENCH_GEMM_WEIGHTS(.quick = "2048x3072", .full = "2048x3072,3072x2048",
+			   .gpu_class = "28672x8192",
+			   .gpu_class_full = "28672x8192,8192x28672,4096x4096"),
 	{0}};
-
-static int find_shape(const char *weights, uint32_t rows, struct shape *shape_p)
-{
-	char text[64];
-	if (snprintf(text, sizeof(text), "%ux%s", rows, weights) >= (int)sizeof(text) ||
-	    shape_parse(text, 0.0, shape_p) || (uint64_t)shape_p->n * shape_p->k < DEV_KERNEL_ALIGN)
-		return err_note(-EINVAL, "unknown weights '%s'; values: NxK, of at least %u",
-				weights, DEV_KERNEL_ALIGN);
-	return 0;
-}
-
-static int accept_weights(const char *text)
-{
-	struct shape unused;
-	return find_shape(text, 1, &unused);
-}
 
 /* `arg` of a variant. */
 enum { ALL_ROWS, FEWEST_ROWS, ROW_COUNTS };
@@ -143,11 +123,15 @@ static const struct bench_variant variants[] = {
 		    .reference = true},
 	{0}};
 
+static int find_shape(const struct bench_case *c, struct shape *shape_p)
+{
+	return bench_gemm_weights(axis_str(c, "weights"), (uint32_t)axis_u64(c, "rows"), shape_p);
+}
+
 static int admit(const struct bench_case *c)
 {
 	struct shape shape;
-	const int status =
-		find_shape(axis_str(c, "weights"), (uint32_t)axis_u64(c, "rows"), &shape);
+	const int status = find_shape(c, &shape);
 	return status ? status : bench_gemm_admit_shape(c, &shape);
 }
 
@@ -174,7 +158,7 @@ static int setup(struct bench_case *c)
 	struct state *s = c->state;
 	const struct shape square = bench_gemm_arithmetic_bound(dev_props(c->dev));
 	struct shape shape;
-	TRY(c->status, find_shape(axis_str(c, "weights"), (uint32_t)axis_u64(c, "rows"), &shape));
+	TRY(c->status, find_shape(c, &shape));
 	const enum dev_type type = (enum dev_type)axis_index(c, "type");
 	s->rows[ALL_ROWS] = shape.m;
 	s->rows[FEWEST_ROWS] = dev_types[type].multiple;

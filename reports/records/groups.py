@@ -8,7 +8,7 @@ from typing import Dict, List, Mapping, Tuple
 from reports.records.jsonl import Json
 
 GROUPS: Dict[str, Tuple[str, ...]] = {
-    "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split", "gemm/small_batch"),
+    "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split", "gemm/small_batch", "gemm/grouped"),
     "Memory": ("micro/memory", "micro/latency"),
     "Links": ("micro/copy_path", "micro/peer_matrix"),
     "Copy engines": ("micro/copy_engines", "micro/copy_queue", "micro/copy_chunks", "micro/copy_command"),

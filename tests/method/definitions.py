@@ -168,6 +168,9 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("collectives/*", "best_time"): of_fastest(rounds(lambda t, v, c: t[v])),
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
     ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: c.model(v, "flops") / nominal_flops(c, v)),
+    ("gemm/grouped", "share_of_bound"): rounds(
+        lambda t, v, c: max(t["read"] * c.model(v, "bytes") / c.model("read", "bytes"), t["whole"]) / t[v]
+    ),
     ("gemm/small_batch", "share_of_bound"): rounds(lambda t, v, c: max(least_seconds(t, c)) / t["gemm"]),
     ("gemm/split", "traffic_ratio"): value(traffic_ratio),
     ("micro/copy_chunks", "chunks_waited"): rounds(
@@ -257,16 +260,18 @@ def peak_bound(c: Case, v: str) -> float:
 
 
 def weights_bound(c: Case, v: str) -> float:
-    """Nominal bandwidth of memory if the device tells it; else A and B at the best rate of reading B."""
-    m, n, k = c.facts["fewest_rows"] if v == "fewest_rows" else c.facts["m"], c.facts["n"], c.facts["k"]
+    """Nominal bandwidth of memory if the device tells it; else A and B at the best rate of reading B. C is
+    of bf16 where operands are f8."""
+    rows = c.facts["fewest_rows"] if v == "fewest_rows" else c.facts["m"]
+    written = rows * c.facts["n"] * {"f64": 8, "f32": 4, "tf32": 4}.get(c.axes["type"], 2)
     measured = c.model("read", "bytes") / c.best("read")
-    each = {"f64": 8, "f32": 4, "tf32": 4, "f16": 2, "bf16": 2, "f8": 1}[c.axes["type"]]
-    bound = measured * c.model(v, "bytes") / (each * k * (m + n))
+    bound = measured * c.model(v, "bytes") / (c.model(v, "bytes") - written)
     return c.device.get("nominal", {}).get("memory_bandwidth") or bound
 
 
 BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/efficiency", "flop_rate"): peak_bound,
+    ("gemm/grouped", "bandwidth"): weights_bound,
     ("gemm/small_batch", "bandwidth"): weights_bound,
     ("gemm/sustained", "sustained_flop_rate"): nominal_flops,
     ("micro/copy_path", "bandwidth"): copy_bound,
