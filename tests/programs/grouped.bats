@@ -11,7 +11,7 @@ bin=${GPUSIG_BIN:-$root/bin}
 # 8 units; a tile has 8 rows and columns; caches are far faster than memory, and hold all operands.
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	printf '%s\n' 'like = quiet' 'event_ns = 0' 'block_ns = 0' 'units = 8' 'slots_per_unit = 1' 'memory_latency_ns = 0' \
+	printf '%s\n' 'like = quiet' 'event_ns = 0' 'block_ns = 0' 'units = 8' 'slots_per_unit = 1' 'block_share = 1' 'memory_latency_ns = 0' \
 		'llc_latency_ns = 0' 'unit_bandwidth = 1e15' 'llc_bandwidth = 1e14' 'llc_bytes = 32M' 'gemm_efficiency = 1' 'gemm_tile = 8' \
 		'llc_tracked = 1' 'llc_writes = through' >known.model
 	{ cat known.model && printf '%s\n' 'launch_ns = 20000' 'memory_bandwidth = 10e9' 'flops_f32 = 1e12'; } >memory.model
