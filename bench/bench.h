@@ -91,7 +91,8 @@ struct bench_variant {
 };
 
 /* Work of one iteration, from which the harness derives rates: bytes moved, floating-point
- * operations, messages. What does not apply stays 0. State in `formula` how bytes are counted.
+ * operations, operations on integers, messages. What does not apply stays 0. State in `formula` how
+ * bytes are counted.
  *
  * The harness itself derives these of every variant that was measured, before verify_mechanism and
  * derive, so that both may bound or alias them, and `primary` may name them:
@@ -99,12 +100,13 @@ struct bench_variant {
  *     time           s        median of the samples' seconds per iteration
  *     bandwidth      byte/s   bytes / time
  *     flop_rate      flop/s   flops / time
+ *     op_rate        op/s     ops / time
  *     message_rate   1/s      messages / time
  *
- * Units are s, byte, byte/s, flop/s, 1/s, Hz, W, or "" for ratios and counts; tables print them
- * with prefixes. */
+ * Units are s, byte, byte/s, flop/s, op/s, 1/s, Hz, W, or "" for ratios and counts; tables print
+ * them with prefixes. */
 struct bench_model {
-	double bytes, flops, messages;
+	double bytes, flops, ops, messages;
 };
 
 /* A headline number: one derived quantity of one variant in one case, the same on every run on a

@@ -196,6 +196,8 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_object_begin(j, "model");
 	json_number(j, "bytes", s->model.bytes > 0.0 ? s->model.bytes : NAN);
 	json_number(j, "flops", s->model.flops > 0.0 ? s->model.flops : NAN);
+	if (s->model.ops > 0.0)
+		json_number(j, "ops", s->model.ops);
 	json_number(j, "messages", s->model.messages > 0.0 ? s->model.messages : NAN);
 	json_object_end(j);
 	json_object_end(j);

@@ -26,6 +26,7 @@ static const struct {
 	int width; /* a number of five characters, a blank and the longest unit */
 } rates[TABLE_RATES] = {{"bandwidth", "bandwidth", "bandwidth", 10},
 			{"flop_rate", "flop rate", "flop rate", 13},
+			{"op_rate", "op rate", "operation rate", 11},
 			{"message_rate", "msg rate", "message rate", 9}};
 
 static void print_libraries(void)

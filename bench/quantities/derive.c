@@ -238,6 +238,8 @@ static double share_of_work(const struct bench_case *c, unsigned a, unsigned b)
 	const struct bench_model of = bench_work(c, a), to = bench_work(c, b);
 	if (of.flops > 0.0 && to.flops > 0.0)
 		return of.flops / to.flops;
+	if (of.ops > 0.0 && to.ops > 0.0)
+		return of.ops / to.ops;
 	return of.bytes > 0.0 && to.bytes > 0.0 ? of.bytes / to.bytes : of.messages / to.messages;
 }
 
@@ -362,6 +364,7 @@ static void derive_rates_of(struct bench_case *c, unsigned v)
 		double work;
 	} rates[] = {{"bandwidth", "byte/s", "bytes / median_s", m->bytes},
 		     {"flop_rate", "flop/s", "flops / median_s", m->flops},
+		     {"op_rate", "op/s", "ops / median_s", m->ops},
 		     {"message_rate", "1/s", "messages / median_s", m->messages}};
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
 		if (rates[i].work > 0.0 && bench_median(c, v) > 0.0)

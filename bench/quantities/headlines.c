@@ -28,6 +28,7 @@ static const struct bench_quantity_row *find_quantity(const struct bench_run *r,
 	static const struct bench_quantity_row own[] = {{"time", BENCH_TIME},
 							{"bandwidth", BENCH_RATE, .unit = "byte/s"},
 							{"flop_rate", BENCH_RATE, .unit = "flop/s"},
+							{"op_rate", BENCH_RATE, .unit = "op/s"},
 							{"message_rate", BENCH_RATE, .unit = "1/s"},
 							{0}};
 	const struct bench_quantity_row *lists[] = {r->b->quantities, own};

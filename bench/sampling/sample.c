@@ -238,9 +238,10 @@ bool bench_single_pass(const struct bench_case *c) { return c->run->sampling->si
 static bool case_computes(struct bench_run *r)
 {
 	bool computes = false;
-	for (unsigned v = 0; v < r->variant_count; v++)
-		computes = computes ||
-			   (r->sampling->samples[v].on && bench_work(&r->c, v).flops > 0.0);
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		const struct bench_model work = bench_work(&r->c, v);
+		computes = computes || (r->sampling->samples[v].on && work.flops + work.ops > 0.0);
+	}
 	return computes;
 }
 

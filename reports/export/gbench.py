@@ -22,6 +22,7 @@ _NS = 1e9
 _RATES = {
     "byte/s": (1e9, "1e9 bytes", "bytes_per_second"),
     "flop/s": (1e12, "1e12 flop", "items_per_second"),
+    "op/s": (1e12, "1e12 operations", "items_per_second"),
     "1/s": (1.0, "one", "items_per_second"),
 }
 

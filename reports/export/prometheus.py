@@ -23,6 +23,7 @@ _UNITS = {
     "byte/s": "bytes_per_second",
     "flop": "flops",
     "flop/s": "flops_per_second",
+    "op/s": "operations_per_second",
     "1/s": "per_second",
     "Hz": "hertz",
     "W": "watts",

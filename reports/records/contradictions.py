@@ -12,7 +12,7 @@ from reports.records.jsonl import Reader, is_number
 
 BOUND_TOLERANCE = 1.02  # BENCH_BOUND_TOLERANCE of bench/quantities/quantities.h
 _ROUNDING = 1e-6  # relative; far above that of the arithmetic, far below what a measurement tells
-_RATES = {"bandwidth": "bytes", "flop_rate": "flops", "message_rate": "messages"}
+_RATES = {"bandwidth": "bytes", "flop_rate": "flops", "op_rate": "ops", "message_rate": "messages"}
 _RATIO = re.compile(r"TimeRatio\Z|(.*_)?(ratio|S|DIL|CIL)(_.*)?\Z")
 # Each no less than the one before.
 _ORDERED = (("min_s", "median_s", "p95_s", "max_s"), ("min_s", "ci_low_s", "median_s", "ci_high_s", "max_s"))

@@ -21,7 +21,7 @@ _METRIC_COLUMNS = (
     + " quantity value unit ci_low ci_high n tries valid grade flags reason bound bound_name share modelled"
 ).split()
 _TIMING_COLUMNS = (
-    _WHERE + " n median_s ci_low_s ci_high_s min_s p95_s max_s lag1 drift in_goal bytes flops messages"
+    _WHERE + " n median_s ci_low_s ci_high_s min_s p95_s max_s lag1 drift in_goal bytes flops messages ops"
 ).split()
 _FORMULA_SIGNS = "=+-@＝＋－＠"  # a spreadsheet takes what begins so for a formula
 

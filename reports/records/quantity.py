@@ -8,7 +8,16 @@ from typing import Callable, Iterable, Optional, Sequence, Tuple, Union
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-_RATES = {"byte/s": "B/s", "flop/s": "FLOP/s", "Hz": "Hz", "W": "W", "1/s": "/s", "flop": "FLOP", "J": "J"}
+_RATES = {
+    "byte/s": "B/s",
+    "flop/s": "FLOP/s",
+    "op/s": "OP/s",
+    "Hz": "Hz",
+    "W": "W",
+    "1/s": "/s",
+    "flop": "FLOP",
+    "J": "J",
+}
 
 
 def scale_of(magnitude: float, unit: str) -> Tuple[float, str]:

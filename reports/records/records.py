@@ -70,6 +70,7 @@ class Variant:
     samples_s: Tuple[float, ...]  # at most SAMPLES_KEPT, evenly thinned, in time order
     singles_s: Tuple[float, ...] = ()  # of one operation each
     iterations: int = 0  # of a sample; 0: not known
+    ops: Optional[float] = None  # on integers
 
 
 @dataclass(frozen=True)
@@ -337,7 +338,7 @@ def _variant(reader: Reader) -> Variant:
         n=reader.count("n"),
         **{name: reader.real(name) for name in _OF_TIMES},
         converged=converged if isinstance(converged, bool) else None,
-        **{name: model.real(name) for name in ("bytes", "flops", "messages")},
+        **{name: model.real(name) for name in ("bytes", "flops", "messages", "ops")},
         samples_s=_samples(reader),
         singles_s=tuple(float(v) for v in reader.items("singles_s")[:MOST_SINGLES] if is_number(v)),
         iterations=int(iterations) if is_number(iterations) else 0,

@@ -29,10 +29,12 @@ _MATTERS = 1.05  # a ratio nearer to 1 says nothing
 # multiplies.
 _TYPES = ("bf16", "f16", "f32", "f64", "tf32", "f8")
 
+_GEMM = r"gemm_(\w+)_(?:flop|op)_rate"
+
 # Parts of the first sentence, in order: the names of their numbers, and the text. Of several it says the
 # one of the device's type, or else the best one.
 _CLAIMS = (
-    (r"gemm_(\w+)_flop_rate", "GEMMs of %s reach %s"),
+    (_GEMM, "GEMMs of %s reach %s"),
     (r"memory_read_bandwidth", "memory reads reach %s"),
     (r"up_(engine|kernel)_bandwidth", "H2D copies reach %s"),
     (r"peer_(engine|kernel)_bandwidth", "P2P copies reach %s"),
@@ -180,7 +182,7 @@ _WAYS = {
 
 def _what(name: str) -> str:
     gemm, copies = (
-        re.fullmatch(r"gemm_(\w+)_flop_rate", name),
+        re.fullmatch(_GEMM, name),
         re.fullmatch(r"(\w+)_(engine|kernel)_bandwidth", name),
     )
     if gemm:

@@ -162,6 +162,7 @@ def torus_time(c: Case, v: str) -> float:
 DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("*", "bandwidth"): rate(lambda c, v: c.model(v, "bytes")),
     ("*", "flop_rate"): rate(lambda c, v: c.model(v, "flops")),
+    ("*", "op_rate"): rate(lambda c, v: c.model(v, "ops")),
     ("*", "message_rate"): rate(lambda c, v: c.model(v, "messages")),
     ("collectives/*", "bus_bandwidth"): rate(bus_bytes),
     ("collectives/*", "best_bus_bandwidth"): of_fastest(rate(bus_bytes)),

@@ -47,7 +47,7 @@ def rate(c: Case, d: dict) -> Summary:
 
 def share_of_rate(c: Case, d: dict) -> Summary:
     a, b = d["of"]
-    what = next(w for w in ("flops", "bytes", "messages") if c.model(a, w) and c.model(b, w))
+    what = next(w for w in ("flops", "ops", "bytes", "messages") if c.model(a, w) and c.model(b, w))
     return c.each_round(lambda t: c.model(a, what) / t[a] / (c.model(b, what) / t[b]))
 
 

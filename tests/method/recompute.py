@@ -28,7 +28,7 @@ BOUND_TOLERANCE = 1.02
 NOISY_ABOVE = 0.1
 MIN_FOR_INTERVAL = 6
 DRIFT_PAIRS = 64  # above so many samples the record's drift is of a part of them
-RATES = (("bandwidth", "bytes"), ("flop_rate", "flops"), ("message_rate", "messages"))
+RATES = (("bandwidth", "bytes"), ("flop_rate", "flops"), ("op_rate", "ops"), ("message_rate", "messages"))
 SHARED = (
     "time",
     *(rate for rate, _ in RATES),

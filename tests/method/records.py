@@ -86,7 +86,7 @@ class Case:
         self.thinned = {name for name, v in self.variants.items() if v["n"] != len(v["samples_s"])}
 
     def model(self, variant: str, what: str) -> Optional[float]:
-        return self.variants[variant]["model"][what] if variant in self.variants else None
+        return self.variants[variant]["model"].get(what) if variant in self.variants else None
 
     def median(self, variant: str) -> float:
         kept = self.samples.get(variant)

@@ -30,6 +30,7 @@ from reports.records.student import quantile, two_sided_p
 # engines and by kernels end at the same link, and each at limits of their own.
 _FAMILIES = (
     ("gemm/*/gemm_*", "flop/s", "GEMM rates"),
+    ("gemm/*/gemm_*", "op/s", "GEMM rates"),
     ("gemm/*/peak_*", "flop/s", "peak rates"),
     ("micro/memory/memory_*", "byte/s", "memory bandwidths"),
     ("micro/memory/*", "byte/s", "cache bandwidths"),

@@ -45,7 +45,7 @@ def shape_text(section: Section, key: str) -> str:
 
 def _rates(section: Section, valid_only: bool) -> List[Json]:
     rows = []
-    for case, derived in section.values("flop_rate"):
+    for case, derived in section.values("flop_rate", "op_rate"):
         if derived.variant in _LOOPS or derived.variant == COLD:
             continue
         why = why_invalid(case, derived)
@@ -60,6 +60,7 @@ def _rates(section: Section, valid_only: bool) -> List[Json]:
                 "shape": shape_text(section, case.key),
                 "variant": derived.variant,
                 "value": derived.value,
+                "unit": derived.unit,
                 "why": why,
                 "of_nominal": derived.share if derived.bound_name == NOMINAL else None,
                 "of_peak": share.value if share else None,
@@ -79,8 +80,8 @@ def efficiency_results(section: Section) -> Json:
     return {
         "rates": rows,
         "cold_time_ratio": cold,
-        "formula": "flop_rate = flops / median_s; of_nominal = flop_rate / nominal rate; of_peak = "
-        "fraction_of_peak, formed round by round",
+        "formula": "flop_rate = flops / median_s, of integers op_rate = ops / median_s; of_nominal = "
+        "rate / nominal rate; of_peak = fraction_of_peak, formed round by round",
     }
 
 
@@ -101,7 +102,7 @@ def efficiency_summary(section: Section) -> str:
         best, worst = max(own, key=lambda r: r["value"]), min(own, key=lambda r: r["value"])
         text = "%s: at best %s with %s%s" % (
             kind or "all types",
-            human(best["value"], "flop/s"),
+            human(best["value"], best["unit"]),
             best["shape"],
             _shares(best),
         )
@@ -148,7 +149,7 @@ def _best_table(rows: List[Json]) -> List[Figure]:
         {
             "type": kind,
             "fastest shape": row["shape"],
-            "rate": human(row["value"], "flop/s"),
+            "rate": human(row["value"], row["unit"]),
             "% of nominal": percent(row["of_nominal"] or None),
             "% of measured peak": percent(row["of_peak"] or None),
         }

@@ -100,6 +100,10 @@ BROKEN: Dict[str, Dict[str, Callable[[Json], None]]] = {
             of_variant(model={"bytes": None, "flops": 2.0, "messages": None})(line),
             another("flop_rate", "regular", 1e9, "flop/s")(line),
         ),
+        "operation rate": lambda line: (
+            of_variant(model={"bytes": None, "flops": None, "messages": None, "ops": 2.0})(line),
+            another("op_rate", "regular", 1e9, "op/s")(line),
+        ),
         "message rate": lambda line: (
             of_variant(model={"bytes": None, "flops": None, "messages": 1.0})(line),
             another("message_rate", "regular", 1.0, "1/s")(line),

@@ -95,6 +95,20 @@ class Truth(workplace.Scratch):
         found = self.results(w.end().text(), "gemm/efficiency")
         self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
 
+    def test_operations_on_integers_are_no_flops(self) -> None:
+        w = synthetic.Writer(
+            "gemm/efficiency", [], [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])]
+        )
+        for kind, rate, unit in (("f8", "flop_rate", "flop/s"), ("i8", "op_rate", "op/s")):
+            w.case(
+                {"type": kind, "shape": "n64"}, [w.variant("gemm", 2e-3)], [value(rate, "gemm", 1e11, unit)]
+            )
+        text = w.end().text()
+        found = self.results(text, "gemm/efficiency")
+        self.assertEqual({r["type"]: r["unit"] for r in found["rates"]}, {"f8": "flop/s", "i8": "op/s"})
+        summary = self.signature(text).json["programs"]["gemm/efficiency"]["summary"]
+        self.assertRegex(summary, r"f8: at best 100 GFLOP/s .*; i8: at best 100 GOP/s ")
+
     def test_peaks_of_matrix_units_are_no_products_and_bound_them(self) -> None:
         peaks = [
             synthetic.headline(
