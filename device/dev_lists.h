@@ -84,7 +84,7 @@ extern const char *const dev_cap_names[DEV_CAP_COUNT];
 	TYPE(DEV_BF16, bf16, 2, 8, 7, true, DEV_BF16, 1)                                           \
 	TYPE(DEV_F8, f8, 1, 4, 3, false, DEV_BF16, 16)
 
-#define DEV_TYPE_NUMBER(type, name, bytes, exponent, mantissa, infinite, result, multiple) type,
+#define DEV_TYPE_NUMBER(type, name, ...) type,
 enum dev_type { DEV_TYPE_LIST(DEV_TYPE_NUMBER) DEV_TYPES };
 #undef DEV_TYPE_NUMBER
 

@@ -89,10 +89,9 @@ static void check_adding_type(enum dev_type type)
 	dev_stream_close(on.d, s);
 }
 
-#define ADDS(type, name, bytes, exponent, mantissa, infinite, result, multiple)                    \
+#define ADDS(type, name, ...)                                                                      \
 	static void gemm_adds_##name(void) { check_adding_type(type); }
-#define RULE_OF_TYPE(type, name, bytes, exponent, mantissa, infinite, result, multiple)            \
-	RULE(gemm_adds_##name),
+#define RULE_OF_TYPE(type, name, ...) RULE(gemm_adds_##name),
 DEV_TYPE_LIST(ADDS)
 
 static void blocks_that_add_are_shaped(void)

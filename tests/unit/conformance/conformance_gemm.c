@@ -46,10 +46,9 @@ static void check_type(enum dev_type type)
 	dev_stream_close(on.d, s);
 }
 
-#define MULTIPLIES(type, name, bytes, exponent, mantissa, infinite, result, multiple)              \
+#define MULTIPLIES(type, name, ...)                                                                \
 	static void gemm_multiplies_##name(void) { check_type(type); }
-#define RULE_OF_TYPE(type, name, bytes, exponent, mantissa, infinite, result, multiple)            \
-	RULE(gemm_multiplies_##name),
+#define RULE_OF_TYPE(type, name, ...) RULE(gemm_multiplies_##name),
 DEV_TYPE_LIST(MULTIPLIES)
 
 /* Fast accumulation stays within the tolerance for f8; small integers stay exact. */

@@ -95,10 +95,9 @@ static void check_tiled_type(enum dev_type type)
 	dev_stream_close(on.d, s);
 }
 
-#define TILED(type, name, bytes, exponent, mantissa, infinite, result, multiple)                   \
+#define TILED(type, name, ...)                                                                     \
 	static void tiled_gemm_of_##name(void) { check_tiled_type(type); }
-#define RULE_OF_TYPE(type, name, bytes, exponent, mantissa, infinite, result, multiple)            \
-	RULE(tiled_gemm_of_##name),
+#define RULE_OF_TYPE(type, name, ...) RULE(tiled_gemm_of_##name),
 DEV_TYPE_LIST(TILED)
 
 static void tiles_of_a_missing_type_are_refused(void)
