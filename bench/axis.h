@@ -32,9 +32,15 @@ struct axis_capacities;
 
 enum axis_kind { AXIS_SIZE, AXIS_COUNT, AXIS_WORD };
 
-/* Set of types that the words of an axis name, if any: those of dev_gemm() by the library, or with
- * `tiled`. */
-enum axis_types { AXIS_NO_TYPES, AXIS_GEMM_TYPES, AXIS_TILED_TYPES, AXIS_TYPE_SETS };
+/* Set of types that the words of an axis name, if any: those of dev_gemm() by the library, of these
+ * the plain ones (dev_type_is_plain()), or the plain ones with `tiled`. */
+enum axis_types {
+	AXIS_NO_TYPES,
+	AXIS_GEMM_TYPES,
+	AXIS_PLAIN_TYPES,
+	AXIS_TILED_TYPES,
+	AXIS_TYPE_SETS
+};
 
 struct axis {
 	const char *name, *help;

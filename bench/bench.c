@@ -95,8 +95,12 @@ static void disarm_grace(void)
 static void set_types(struct bench_run *r)
 {
 	const struct dev_props *p = dev_props(r->c.dev);
-	const uint32_t types[] = {
-		[AXIS_GEMM_TYPES] = p->gemm_types, [AXIS_TILED_TYPES] = p->gemm_tiled_types};
+	uint32_t plain = 0;
+	for (unsigned type = 0; type < DEV_TYPES; type++)
+		plain |= (uint32_t)dev_type_is_plain((enum dev_type)type) << type;
+	const uint32_t types[] = {[AXIS_GEMM_TYPES] = p->gemm_types,
+				  [AXIS_PLAIN_TYPES] = p->gemm_types & plain,
+				  [AXIS_TILED_TYPES] = p->gemm_tiled_types & plain};
 	bool matrix = r->gpu_class && !r->simulated_lists;
 	for (unsigned i = AXIS_GEMM_TYPES; i < AXIS_TYPE_SETS; i++) {
 		r->known.types[i] = types[i];

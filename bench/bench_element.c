@@ -2,6 +2,7 @@
 #include "bench/bench_element.h"
 #include "lib/minifloat.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Elements are decoded so many at a time, and added up in so many sums: one sum alone would wait
@@ -22,8 +23,25 @@ static float round_to_type(enum dev_type type, float value)
 	return minifloat_decode(format, minifloat_encode(format, value));
 }
 
+double element_unit(enum dev_type type)
+{
+	return dev_type_is_integer(type) ? ldexp(1.0, dev_types[type].mantissa_bits) - 1.0 : 1.0;
+}
+
+static void store_integer(enum dev_type type, void *elements, uint64_t i, double value)
+{
+	if (dev_types[type].bytes == 4)
+		((int32_t *)elements)[i] = (int32_t)rint(value);
+	else
+		((int8_t *)elements)[i] = (int8_t)rint(value);
+}
+
 void element_store(enum dev_type type, void *elements, uint64_t i, double value)
 {
+	if (dev_type_is_integer(type)) {
+		store_integer(type, elements, i, value);
+		return;
+	}
 	switch (dev_types[type].bytes) {
 	case 8:
 		((double *)elements)[i] = value;
@@ -53,12 +71,21 @@ static void load_narrow(enum dev_type type, const char *from, size_t count, doub
 	}
 }
 
+static void load_integers(enum dev_type type, const char *from, size_t count, double *values)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = dev_types[type].bytes == 4 ? ((const int32_t *)from)[i]
+						       : ((const int8_t *)from)[i];
+}
+
 void element_load_array(enum dev_type type, const void *elements, uint64_t first, size_t count,
 			double *values)
 {
 	const uint32_t each = dev_types[type].bytes;
 	const char *from = (const char *)elements + first * each;
-	if (each < 4)
+	if (dev_type_is_integer(type))
+		load_integers(type, from, count, values);
+	else if (each < 4)
 		load_narrow(type, from, count, values);
 	else if (each == 8)
 		memcpy(values, from, count * sizeof(*values));

@@ -9,7 +9,11 @@
 
 #include <stdint.h>
 
-/* Rounds to nearest, ties to even. */
+/* What random reals from -1 to 1 are multiplied by to be stored in a type: 1, and of integers what
+ * makes use of all their bits. */
+double element_unit(enum dev_type type);
+
+/* Rounds to nearest, ties to even. Of integers the value must be one that the type has. */
 void element_store(enum dev_type type, void *elements, uint64_t i, double value);
 
 /* Exact. */

@@ -96,13 +96,24 @@ static int check_launch_limit(const struct bench_case *c, const struct shape *s)
 	return 0;
 }
 
+int bench_gemm_admit_type(const struct bench_case *c)
+{
+	const enum dev_type type = (enum dev_type)axis_index(c, "type");
+	if (!(dev_props(c->dev)->gemm_types >> type & 1))
+		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
+				dev_type_names[type]);
+	return dev_type_is_plain(type) || axis_has_type(c, "type")
+		       ? 0
+		       : err_note(-ENOTSUP, "this program has no GEMM of %s", dev_type_names[type]);
+}
+
 int bench_gemm_admit_shape(const struct bench_case *c, const struct shape *s)
 {
 	const unsigned type = axis_index(c, "type");
 	const uint32_t multiple = dev_types[type].multiple;
-	if (!(dev_props(c->dev)->gemm_types >> type & 1))
-		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
-				dev_type_names[type]);
+	const int status = bench_gemm_admit_type(c);
+	if (status)
+		return status;
 	if (s->m % multiple || s->n % multiple || s->k % multiple)
 		return err_note(-EINVAL, "%ux%ux%u: the sides of a %s GEMM must be multiples of %u",
 				s->m, s->n, s->k, dev_type_names[type], multiple);
@@ -130,9 +141,11 @@ static double exact_value(double drawn) { return (floor((drawn + 1.0) * 3.5) - 3
 static void draw_values(const struct bench_gemm *p, struct bench_case *c, uint64_t count,
 			double *values, void *elements)
 {
+	const double unit = element_unit(p->type);
 	rng_fill_f64(&c->rng, values, count);
 	for (uint64_t i = 0; i < count; i++)
-		element_store(p->type, elements, i, p->exact ? exact_value(values[i]) : values[i]);
+		element_store(p->type, elements, i,
+			      p->exact ? exact_value(values[i]) : unit * values[i]);
 	element_load_array(p->type, elements, 0, count, values);
 }
 
@@ -395,6 +408,17 @@ struct bench_gemm bench_gemm_next(const struct bench_gemm *p, struct rotation *r
 	return next;
 }
 
+void bench_gemm_work(const struct bench_gemm *p, double times, struct bench_model *m)
+{
+	const double work = shape_flops(&p->shape) * times;
+	*(dev_type_is_integer(p->type) ? &m->ops : &m->flops) = work;
+}
+
+const char *bench_gemm_rate(enum dev_type type)
+{
+	return dev_type_is_integer(type) ? "op_rate" : "flop_rate";
+}
+
 int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c)
 {
 	return dev_fill(c->dev, c->stream, p->c, 0x7f, p->c_bytes);
@@ -408,6 +432,8 @@ static enum dev_type result_type(const struct bench_gemm *p) { return dev_types[
 static double rounding_limit(const struct bench_gemm *p, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
+	if (dev_type_is_integer(p->type))
+		return 0.5;
 	double eps = p->type == DEV_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 	bool nearest = p->type == DEV_F32 || p->type == DEV_F64;
 	double growth = nearest ? 1.0 + sqrt(s->k) / 16.0 : 1.0 + s->k / 64.0;
@@ -473,6 +499,13 @@ static int check_groups(const struct bench_gemm *p, struct bench_case *c, uint32
 	return status;
 }
 
+static void draw_vector(const struct bench_gemm *p, struct bench_case *c, double *t)
+{
+	rng_fill_f64(&c->rng, t, p->shape.n);
+	for (uint32_t i = 0; i < p->shape.n && dev_type_is_integer(p->type); i++)
+		t[i] = 2.0 * floor(64.0 * t[i]) + 1.0;
+}
+
 int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
@@ -484,7 +517,7 @@ int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t 
 	if (!t)
 		return err_note(-ENOMEM, "check of C: out of memory");
 	double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
-	rng_fill_f64(&c->rng, t, s->n);
+	draw_vector(p, c, t);
 	int status = multiply_result(c, p, t, ct);
 	if (status == 0) {
 		element_gemv(&p->host_b, p->b_transposed, t, bt);

@@ -2,7 +2,8 @@
  *
  * The operands of a GEMM on a device, and a check that needs no second GEMM.
  *
- * A and B are seeded random reals in [-1, 1), rounded to the type; C starts as anything. For a
+ * A and B are seeded random reals in [-1, 1), rounded to the type, or integers of which all bits
+ * are random; C starts as anything. For a
  * random vector t, C t and A (B t) must agree: O(n^2) operations against O(n^3), after BLIS' test
  * suite. It is computed on the host, from what was drawn there.
  *
@@ -26,6 +27,9 @@
  * - of C's own type, where it is narrower than the sums: its eps (2^-10 for f16, 2^-7 for bf16)
  *   times the square root of how often an element is written. Rounding to nearest stays below a
  *   quarter of that.
+ *
+ * Of integers nothing is rounded. t is then of odd integers, no sum of which exceeds 2^53 while k n
+ * is below 2^32, and the two vectors must be the same: one wrong element is found whatever it is.
  *
  * A row of C that does not belong to A B is off by about 0.2 sqrt(k n), one wrong element by 0.2
  * sqrt(k). So the check finds one wrong element in f32 and f64, and in tf32 up to some thousand
@@ -51,18 +55,17 @@
 #define BENCH_TYPE_HELP "element type; main: bf16 on GPUs that support it, else f32"
 
 /* The axes of a GEMM, which bench_gemm_admit() and bench_gemm_open_axes() read: rows of a program's
- * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... BENCH_TILED_TYPES are those of
- * GEMMs with `tiled`. */
-#define BENCH_GEMM_TYPES(...)                                                                      \
+ * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... BENCH_PLAIN_TYPES is of
+ * programs that take no type but floats, BENCH_TILED_TYPES of those whose GEMMs are `tiled`, too.
+ */
+#define BENCH_TYPES_OF(set, ...)                                                                   \
 	{                                                                                          \
 		.name = "type", .help = BENCH_TYPE_HELP, .kind = AXIS_WORD,                        \
-		.words = dev_type_names, .types = AXIS_GEMM_TYPES, __VA_ARGS__                     \
+		.words = dev_type_names, .types = (set), __VA_ARGS__                               \
 	}
-#define BENCH_TILED_TYPES(...)                                                                     \
-	{                                                                                          \
-		.name = "type", .help = BENCH_TYPE_HELP, .kind = AXIS_WORD,                        \
-		.words = dev_type_names, .types = AXIS_TILED_TYPES, __VA_ARGS__                    \
-	}
+#define BENCH_GEMM_TYPES(...) BENCH_TYPES_OF(AXIS_GEMM_TYPES, __VA_ARGS__)
+#define BENCH_PLAIN_TYPES(...) BENCH_TYPES_OF(AXIS_PLAIN_TYPES, __VA_ARGS__)
+#define BENCH_TILED_TYPES(...) BENCH_TYPES_OF(AXIS_TILED_TYPES, __VA_ARGS__)
 #define BENCH_GEMM_SHAPES(...)                                                                     \
 	{                                                                                          \
 		.name = "shape", .help = "nSIDE, MxNxK, or square, g1..g16 scaled",                \
@@ -111,6 +114,9 @@ int bench_gemm_shape(const struct bench_case *c, struct shape *shape_p);
  * a text. */
 int bench_gemm_weights(const char *weights, uint32_t rows, struct shape *shape_p);
 int bench_gemm_accept_weights(const char *weights);
+
+/* In admit: 0, or -ENOTSUP: this device, or this program, has no GEMM of the case's `type`. */
+int bench_gemm_admit_type(const struct bench_case *c);
 
 /* In admit: whether the device supports a GEMM of the case's `type` and `shape`, or this shape. 0,
  * -ENOTSUP, or -EINVAL where type and shape exclude each other. */
@@ -161,6 +167,10 @@ struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut,
 int bench_gemm_rotate(const struct bench_gemm *p, struct bench_case *c, uint64_t variants,
 		      struct rotation **r_p);
 struct bench_gemm bench_gemm_next(const struct bench_gemm *p, struct rotation *r);
+
+/* Work of the whole GEMM `times` times: flops, or of integers ops. Name of its rate. */
+void bench_gemm_work(const struct bench_gemm *p, double times, struct bench_model *m);
+const char *bench_gemm_rate(enum dev_type type);
 
 /* Enqueue on c->stream: fill C, on whichever device, with a value that no GEMM produces. */
 int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c);

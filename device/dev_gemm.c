@@ -21,6 +21,15 @@ static int check_multiples(const struct dev_gemm *g)
 	return 0;
 }
 
+static int check_integers(const struct dev_gemm *g)
+{
+	const bool exact = g->alpha >= 1 && g->alpha <= 1 &&
+			   ((g->beta >= 0 && g->beta <= 0) || (g->beta >= 1 && g->beta <= 1));
+	return exact ? 0
+		     : err_note(-EINVAL, "gemm: alpha %g, beta %g; of %s they must be 1 and 0 or 1",
+				g->alpha, g->beta, dev_type_names[g->type]);
+}
+
 static int check_textbook(const struct dev_gemm *g)
 {
 	if (g->grid && !g->tile_k)
@@ -111,6 +120,8 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 		status = check_adding(d, g);
 	if (!status)
 		status = check_groups(d, g);
+	if (!status && dev_type_is_integer(g->type))
+		status = check_integers(g);
 	return status || dev_types[g->type].multiple == 1 ? status : check_multiples(g);
 }
 

@@ -20,6 +20,9 @@ struct dev_stream;
 /* C := alpha*A*B + beta*C, row-major, leading dimensions in elements.
  * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run.
  *
+ * Of integers alpha must be 1 and beta 0 or 1, which every library computes exactly, else -EINVAL.
+ * Sums that exceed i32 wrap or saturate; with k below 2^17 there are none.
+ *
  * Without `tiled` the library decides what its blocks are. With `tiled` (DEV_CAP_GEMM_TILED) the
  * blocks are the device's own. They do the same arithmetic whatever shared memory they claim, so
  * shaping changes residency and nothing else, and they can count what they finish. Some devices use

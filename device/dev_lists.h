@@ -69,37 +69,45 @@ enum dev_cap { DEV_CAPS(DEV_CAP_MASK) };
 extern const char *const dev_cap_names[DEV_CAP_COUNT];
 
 /* Element types of GEMM: how A and B are stored, and how units multiply. Sums are f32; for f64 they
- * are f64.
+ * are f64, for i8 i32.
  *
- * TYPE(type, name, bytes, bits of exponent, bits of mantissa, has infinities, type of C, multiple).
- * If `multiple` is not 1, all sizes must be multiples of it and B must be transposed; otherwise
- * -EINVAL. A type of 4 bytes with fewer bits is stored as f32. f8 is e4m3 as defined by OCP,
- * without -0, which some devices read as NaN.
+ * TYPE(type, name, flop or op, bytes, bits of exponent, bits of mantissa, has infinities, type of
+ * C, multiple). If `multiple` is not 1, all sizes must be multiples of it and B must be transposed;
+ * otherwise -EINVAL. A type of 4 bytes with fewer bits is stored as f32. f8 is e4m3 as defined by
+ * OCP, without -0, which some devices read as NaN. A type without exponent is an integer, with a
+ * sign, in two's complement; what it computes are operations, not flops.
  * docs/ADD-A-BACKEND.md says what a new type needs. */
 #define DEV_TYPE_LIST(TYPE)                                                                        \
-	TYPE(DEV_F32, f32, 4, 8, 23, true, DEV_F32, 1)                                             \
-	TYPE(DEV_F64, f64, 8, 11, 52, true, DEV_F64, 1)                                            \
-	TYPE(DEV_TF32, tf32, 4, 8, 10, true, DEV_F32, 1)                                           \
-	TYPE(DEV_F16, f16, 2, 5, 10, true, DEV_F16, 1)                                             \
-	TYPE(DEV_BF16, bf16, 2, 8, 7, true, DEV_BF16, 1)                                           \
-	TYPE(DEV_F8, f8, 1, 4, 3, false, DEV_BF16, 16)
+	TYPE(DEV_F32, f32, flop, 4, 8, 23, true, DEV_F32, 1)                                       \
+	TYPE(DEV_F64, f64, flop, 8, 11, 52, true, DEV_F64, 1)                                      \
+	TYPE(DEV_TF32, tf32, flop, 4, 8, 10, true, DEV_F32, 1)                                     \
+	TYPE(DEV_F16, f16, flop, 2, 5, 10, true, DEV_F16, 1)                                       \
+	TYPE(DEV_BF16, bf16, flop, 2, 8, 7, true, DEV_BF16, 1)                                     \
+	TYPE(DEV_F8, f8, flop, 1, 4, 3, false, DEV_BF16, 16)                                       \
+	TYPE(DEV_I8, i8, op, 1, 0, 7, false, DEV_I32, 4)
 
 #define DEV_TYPE_NUMBER(type, name, ...) type,
-enum dev_type { DEV_TYPE_LIST(DEV_TYPE_NUMBER) DEV_TYPES };
+/* Those of C alone, of which there is no GEMM, follow. */
+enum dev_type { DEV_TYPE_LIST(DEV_TYPE_NUMBER) DEV_TYPES, DEV_I32 = DEV_TYPES, DEV_ALL_TYPES };
 #undef DEV_TYPE_NUMBER
 
 struct dev_type_traits {
+	const char *name;
 	uint32_t bytes;
 	int exponent_bits, mantissa_bits;
 	bool infinite;        /* has infinities; otherwise only the largest code is NaN */
 	enum dev_type result; /* of C */
 	uint32_t multiple;
 };
-extern const struct dev_type_traits dev_types[DEV_TYPES];
+extern const struct dev_type_traits dev_types[DEV_ALL_TYPES];
 extern const char *const dev_type_names[DEV_TYPES + 1]; /* NULL past the last */
 
 /* Bytes of an element of A and B, and of C. */
 uint32_t dev_type_bytes(enum dev_type type);
 uint32_t dev_type_result_bytes(enum dev_type type);
+bool dev_type_is_integer(enum dev_type type);
+/* A float, so that programs which add C to C, or take elements of A and B apart, need know no other
+ * kind. */
+bool dev_type_is_plain(enum dev_type type);
 
 #endif

@@ -25,7 +25,7 @@ int dev_copy_add(struct dev *d, struct dev_stream *s, void *dst, const void *src
 	if (bytes % dev_type_bytes(type))
 		return err_note(-EINVAL,
 				"copy_add: %llu bytes are not a whole number of %s elements",
-				(unsigned long long)bytes, dev_type_names[type]);
+				(unsigned long long)bytes, dev_types[type].name);
 	return d->ops->tracking->copy_add(d, s, dst, src, bytes, type);
 }
 

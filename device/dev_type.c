@@ -4,11 +4,16 @@
 #define NAME_OF_CAP(capability, name) name,
 const char *const dev_cap_names[DEV_CAP_COUNT] = {DEV_CAPS(NAME_OF_CAP)};
 
-#define TRAITS(type, name, bytes, exponent, mantissa, infinite, result, multiple)                  \
-	[type] = {bytes, exponent, mantissa, infinite, result, multiple},
+#define TRAITS(type, name, work, bytes, exponent, mantissa, infinite, result, multiple)            \
+	[type] = {#name, bytes, exponent, mantissa, infinite, result, multiple},
 #define NAME_OF_TYPE(type, name, ...) [type] = #name,
-const struct dev_type_traits dev_types[DEV_TYPES] = {DEV_TYPE_LIST(TRAITS)};
+const struct dev_type_traits dev_types[DEV_ALL_TYPES] = {
+	DEV_TYPE_LIST(TRAITS)[DEV_I32] = {"i32", 4, 0, 31, false, DEV_I32, 1}};
 const char *const dev_type_names[DEV_TYPES + 1] = {DEV_TYPE_LIST(NAME_OF_TYPE)};
+
+bool dev_type_is_integer(enum dev_type type) { return dev_types[type].exponent_bits == 0; }
+
+bool dev_type_is_plain(enum dev_type type) { return !dev_type_is_integer(type); }
 
 uint32_t dev_type_bytes(enum dev_type type) { return dev_types[type].bytes; }
 

@@ -8,13 +8,14 @@
  * peak of these types is then not a bound. The narrower types have loops of matrix multiply-adds;
  * the faster one is the peak, and it is a bound where it is known to reach the rate of the units.
  * f16 gives f16; bf16 and f8 (e4m3) give bf16. Sums are f32, except for gemm_fast of f8, which uses
- * the library's fast accumulation.
+ * the library's fast accumulation. i8 gives i32, exactly; its rate is op/s.
  *
  * gemm reads the same operands again and again: what fits in a cache comes from there. gemm_cold
  * takes other ones each time, from rotating buffers (bench/graph/rotation.h), which are in no
  * cache, as the operands of a GEMM are that follows other work.
  *
- * Timed: the vendor's GEMM on data that was touched before, and the loop. flop/s counts 2 M N K.
+ * Timed: the vendor's GEMM on data that was touched before, and the loop. flop/s and op/s count 2 M
+ * N K.
  *
  *     bin/gemm/efficiency --device host --type f32 --shape n2048,g5,512x4096x64
  */
@@ -27,7 +28,7 @@
 
 /* Squares, also between the powers of two, where the last wave is another part of the device. */
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_GEMM_TYPES(.quick = "f32,f64,tf32,f16,bf16,f8,i8"),
 	BENCH_GEMM_SHAPES(
 			.multiple = 16, .quick = "n256,n384,n512,n768,n1024,n2048," NAMED,
 			.simulated = "n128,n256,n384,n512,n768,n1024," NAMED,
@@ -40,7 +41,8 @@ static const struct axis axes[] = {
 	{0}};
 
 #define AT(type) "type=" type " shape=n2048|square|n1024"
-#define FLOP_RATE(type, name, ...) {"gemm_" #name "_flop_rate", "flop_rate", "gemm", AT(#name)},
+#define GEMM_RATE(type, name, work, ...)                                                           \
+	{"gemm_" #name "_" #work "_rate", #work "_rate", "gemm", AT(#name)},
 #define MATRIX_PEAKS(type)                                                                         \
 	{"mma_peak_" type "_flop_rate", "flop_rate", "mma_peak", AT(type)},                        \
 	{                                                                                          \
@@ -48,7 +50,7 @@ static const struct axis axes[] = {
 	}
 
 static const struct bench_metric primary[] = {
-	DEV_TYPE_LIST(FLOP_RATE){"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", AT("f8")},
+	DEV_TYPE_LIST(GEMM_RATE){"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", AT("f8")},
 	{"peak_f32_flop_rate", "flop_rate", "peak", AT("f32")},
 	{"peak_f64_flop_rate", "flop_rate", "peak", AT("f64")},
 	MATRIX_PEAKS("tf32"),
@@ -80,7 +82,7 @@ static int run_cold(struct bench_case *c, long fast)
 
 static void model(const struct bench_case *c, long fast, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct efficiency *)c->state)->gemm.shape);
+	bench_gemm_work(&((const struct efficiency *)c->state)->gemm, 1.0, m);
 }
 
 static int poison(struct bench_case *c, long fast)
@@ -195,11 +197,13 @@ static void derive_nominal(struct bench_case *c, unsigned v)
 	const struct dev_nominal *n = &dev_props(c->dev)->nominal;
 	const struct peak *loop = loop_of(c, v);
 	const double nominal = loop ? loop->nominal_flops : n->gemm_flops[type];
+	const struct bench_model work = bench_work(c, v);
 	if (!(nominal > 0.0))
 		return;
-	bench_nominal(c, "flop_rate", (int)v, nominal, !n->clock_varies);
-	TRY(c->status, bench_rate(c, "fraction_of_nominal", v, bench_work(c, v).flops / nominal, "",
-				  "flop_rate / nominal rate of the device in this type"));
+	bench_nominal(c, bench_gemm_rate(type), (int)v, nominal, !n->clock_varies);
+	TRY(c->status,
+	    bench_rate(c, "fraction_of_nominal", v, (work.flops + work.ops) / nominal, "",
+		       "rate of flops (i8: of ops) / nominal rate of the device in this type"));
 }
 
 static int derive(struct bench_case *c)
@@ -227,7 +231,8 @@ static const struct bench_quantity_row quantities[] = {
 static const struct bench bench = {
 	.name = "gemm/efficiency",
 	.question = "what fraction of peak does a GEMM reach?",
-	.formula = "flop_rate = 2 M N K / median time; fraction_of_peak = flop_rate / that of the "
+	.formula = "flop_rate (of i8: op_rate) = 2 M N K / median time; fraction_of_peak = "
+		   "flop_rate / that of the "
 		   "fastest register-only loop; cold_time_ratio = seconds(gemm_cold) / "
 		   "seconds(gemm)",
 	.timed = "the vendor's GEMM on touched random data; not allocation, filling or checking",

@@ -18,7 +18,7 @@
 #include "lib/err.h"
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "bf16,f32", .full = "bf16,f32,f64,tf32,f16,f8"),
+	BENCH_GEMM_TYPES(.quick = "bf16,f32", .full = "bf16,f32,f64,tf32,f16,f8,i8"),
 	BENCH_GEMM_SHAPES(.quick = "g1,g2,g5,g6,g7,g8,n512", .simulated = "g1,g2,g5,g6,n256",
 			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,"
 				  "n512,n1024,n2048",
@@ -82,7 +82,7 @@ static int restore_warm(struct bench_case *c, long pieces)
 
 static void model(const struct bench_case *c, long pieces, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct state *)c->state)->gemm.shape);
+	bench_gemm_work(&((const struct state *)c->state)->gemm, 1.0, m);
 }
 
 static int poison(struct bench_case *c, long pieces)

@@ -62,7 +62,7 @@ static int admit(const struct bench_case *c)
 
 static void model_gemm(const struct bench_case *c, long variant, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct methods *)c->state)->gemm[0].shape);
+	bench_gemm_work(&((const struct methods *)c->state)->gemm[0], 1.0, m);
 }
 
 static void model_collective(const struct bench_case *c, long variant, struct bench_model *m)

@@ -46,7 +46,7 @@ static const struct axis axes[] = {
 				"g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,square"),
 	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "20", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
-	BENCH_GEMM_TYPES(.quick = "f32", .full = "bf16,f32", .gpu_class = "bf16,f32"),
+	BENCH_PLAIN_TYPES(.quick = "f32", .full = "bf16,f32", .gpu_class = "bf16,f32"),
 	{"copy-method", "copy engine or kernel", AXIS_WORD, .words = copy_methods,
 	 .quick = "engine,kernel"},
 	{"cut", "of C; columns, of gemm-rs and gemm-ar: each part reads its own of B", AXIS_WORD,

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "main", .gpu_class_full = "bf16,f32"),
+	BENCH_PLAIN_TYPES(.quick = "f32", .gpu_class = "main", .gpu_class_full = "bf16,f32"),
 	BENCH_GEMM_SHAPES(.quick = "65536x32x32,n1024",
 			  .full = "65536x32x32,8192x512x512,n256,n1024", .simulated = "n256",
 			  .gpu_class = "square", .gpu_class_full = "g5,65536x4096x4096,square"),

@@ -60,7 +60,7 @@ static int admit(const struct bench_case *c)
 
 static void model_gemm(const struct bench_case *c, long round, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct pair_run *)c->state)->gemm[0].shape);
+	bench_gemm_work(&((const struct pair_run *)c->state)->gemm[0], 1.0, m);
 }
 
 static void model_transfer(const struct bench_case *c, long round, struct bench_model *m)

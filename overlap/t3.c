@@ -54,7 +54,7 @@ static const struct axis axes[] = {
 	 .full = "mega-gpt-2,t-nlg,gpt-3,palm,mt-nlg"},
 	{"layer", "op and fc-2 forward, fc-1 and ip backward", AXIS_WORD, .words = layers,
 	 .quick = "op,fc-2,fc-1,ip"},
-	BENCH_GEMM_TYPES(.quick = "f16"),
+	BENCH_PLAIN_TYPES(.quick = "f16"),
 	{"threshold",
 	 "percent of the memory's queue up to which T3-MCA admits communication; 0: from the "
 	 "GEMM's memory intensity",
@@ -96,6 +96,9 @@ static int admit(const struct bench_case *c)
 {
 	struct shape shape;
 	const unsigned type = axis_index(c, "type");
+	const int status = bench_gemm_admit_type(c);
+	if (status)
+		return status;
 	if (!(dev_props(c->dev)->gemm_adding_types >> type & 1))
 		return err_note(-ENOTSUP, "this device has no GEMM of %s that adds",
 				dev_type_names[type]);

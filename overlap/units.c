@@ -42,10 +42,9 @@ static int admit(const struct bench_case *c)
 {
 	const unsigned long long units = axis_u64(c, "units");
 	const struct dev_props *p = dev_props(c->dev);
-	const enum dev_type type = (enum dev_type)axis_index(c, "type");
-	if (!(p->gemm_types >> type & 1))
-		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
-				dev_type_names[type]);
+	const int status = bench_gemm_admit_type(c);
+	if (status)
+		return status;
 	return units < p->units ? 0
 				: err_note(-ENOTSUP, "%llu of %u units leave none for the GEMM",
 					   units, p->units);
@@ -53,7 +52,7 @@ static int admit(const struct bench_case *c)
 
 static void model_gemm(const struct bench_case *c, long run, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct units_state *)c->state)->gemm.shape);
+	bench_gemm_work(&((const struct units_state *)c->state)->gemm, 1.0, m);
 }
 
 static void model_copy(const struct bench_case *c, long run, struct bench_model *m)

@@ -38,6 +38,12 @@ unsigned axis_index(const struct bench_case *c, const char *axis)
 	return i;
 }
 
+bool axis_has_type(const struct bench_case *c, const char *axis)
+{
+	const enum axis_types set = c->run->b->axes[bench_axis_position(c->run, axis)].types;
+	return c->run->known.types[set] >> axis_index(c, axis) & 1;
+}
+
 void bench_set_key(struct bench_run *r)
 {
 	size_t used = 0;

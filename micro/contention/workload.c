@@ -205,7 +205,7 @@ void workload_model(const struct workload *a, const struct bench_case *c, struct
 	if (a->spec.kind == WORKLOAD_COMPUTE)
 		m->flops = 2.0 * (double)fmas * dev_wave_blocks(a->dev, a->kernel) * a->repeats;
 	if (a->spec.kind == WORKLOAD_GEMM)
-		m->flops = shape_flops(&a->gemm.shape) * a->repeats;
+		bench_gemm_work(&a->gemm, a->repeats, m);
 	m->bytes = (double)a->bytes * traits[a->spec.kind].passes * a->repeats *
 		   (a->back[0] ? 2.0 : 1.0);
 }

@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ admission */
 
-static const char *const adding_kernels[DEV_TYPES] = {
+static const char *const adding_kernels[DEV_ALL_TYPES] = {
 	[DEV_F32] = "reduce_add", [DEV_BF16] = "reduce_add_bf16"};
 
 const char *flow_adding_kernel(enum dev_type type)
@@ -215,7 +215,7 @@ int library_open(struct ficco_library *l, struct bench_case *c, const struct fic
 				  (unsigned long long)part_bytes(l->plan, type));
 	if (status == 0 && ficco_sums(problem->op) && dev_types[type].result != DEV_F32)
 		status = err_note(-ENOTSUP, "the library's collectives add f32 here, and no %s",
-				  dev_type_names[dev_types[type].result]);
+				  dev_types[dev_types[type].result].name);
 	return TRY(status, dev_comm_find(c->devices, DEV_COMM_DEFAULT, &l->comm));
 }
 

@@ -168,7 +168,9 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("collectives/*", "best_bus_bandwidth"): of_fastest(rate(bus_bytes)),
     ("collectives/*", "best_time"): of_fastest(rounds(lambda t, v, c: t[v])),
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
-    ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: c.model(v, "flops") / nominal_flops(c, v)),
+    ("gemm/efficiency", "fraction_of_nominal"): rate(
+        lambda c, v: (c.model(v, "flops") or c.model(v, "ops")) / nominal_flops(c, v)
+    ),
     ("gemm/grouped", "share_of_bound"): rounds(
         lambda t, v, c: max(t["read"] * c.model(v, "bytes") / c.model("read", "bytes"), t["whole"]) / t[v]
     ),

@@ -250,7 +250,8 @@ data = none'
 	model narrow 'flops_tf32 = 1e12
 flops_f16 = 2e12
 flops_bf16 = 4e12
-flops_f8 = 8e12'
+flops_f8 = 8e12
+flops_i8 = 16e12'
 	units=$(readlink -f "$bin")/../tests/unit
 	[ -x "$units/conformance_gemm" ] || skip 'the unit tests are not built'
 	for unit in gemm tiled textbook misuse; do
@@ -259,10 +260,17 @@ flops_f8 = 8e12'
 		[ "$status" = 0 ]
 	done
 	# Every type was multiplied, and faster where the model says so.
-	measure gemm/efficiency sim:./narrow.sim --type f32,f64,tf32,f16,bf16,f8 --shape n1024 --variant gemm
+	measure gemm/efficiency sim:./narrow.sim --type f32,f64,tf32,f16,bf16,f8,i8 --shape n1024 --variant gemm
 	json '{r["check"]["status"] for r in cases} == {"ok"}' \
-		'[type for _, type in sorted((d["value"], r["case"]["type"]) for r in cases for d in r["derived"] if d["name"] == "flop_rate")
-		] == ["f64", "f32", "tf32", "f16", "bf16", "f8"]' <<<"$output"
+		'[type for _, type in sorted((d["value"], r["case"]["type"]) for r in cases for d in r["derived"] if d["name"] in ("flop_rate", "op_rate"))
+		] == ["f64", "f32", "tf32", "f16", "bf16", "f8", "i8"]' \
+		'[(r["case"]["type"], r["variants"][0]["model"]["flops"], r["variants"][0]["model"]["ops"], r["variants"][0]["model"].get("bytes"))
+		for r in cases if "ops" in r["variants"][0]["model"]] == [("i8", None, 2 * 1024**3, None)]' \
+		'{(d["name"], d["unit"]) for r in cases for d in r["derived"] if d["name"].endswith("p_rate") and r["case"]["type"] == "i8"
+		} == {("op_rate", "op/s")}' <<<"$output"
+	# A wrong product of integers is found.
+	run "$bin/gemm/efficiency" --device 'sim:./narrow.sim?corrupt_launch_every=1' --type i8 --shape n1024 --variant gemm
+	[ "$status" = 1 ]
 }
 
 @test "a simulated device without copy engines keeps the contract" {

@@ -14,7 +14,7 @@
  * tile_k the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are
  * one flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow A and B are
  * decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to its type, to
- * nearest. A GEMM of a narrow type reads A and B when its first block ends.
+ * nearest; of i8 nothing is. A GEMM of a narrow type reads A and B when its first block ends.
  *
  * WAVES. A GEMM M x N x K whose matrices are too much runs in waves. A wave is sm x sn tiles of r x
  * c, as square as the blocks w allow that are resident at once (units * blocks of one unit, at most
@@ -48,7 +48,8 @@ double sim_gemm_flops(const struct sim_model *m, enum dev_type type)
 {
 	const double flops[DEV_TYPES] = {
 		[DEV_F32] = m->flops_f32, [DEV_F64] = m->flops_f64,   [DEV_TF32] = m->flops_tf32,
-		[DEV_F16] = m->flops_f16, [DEV_BF16] = m->flops_bf16, [DEV_F8] = m->flops_f8};
+		[DEV_F16] = m->flops_f16, [DEV_BF16] = m->flops_bf16, [DEV_F8] = m->flops_f8,
+		[DEV_I8] = m->flops_i8};
 	return flops[type];
 }
 
@@ -67,6 +68,16 @@ typedef float vector_f32 __attribute__((vector_size(16)));
 #define VECTOR vector_f64
 #define NAME(x) x##_f64
 typedef double vector_f64 __attribute__((vector_size(16)));
+#include "device/sim/machine/gemm.inc"
+#undef REAL
+#undef VECTOR
+#undef NAME
+
+/* Integers. Unsigned, so that sums may wrap. */
+#define REAL uint32_t
+#define VECTOR vector_i32
+#define NAME(x) x##_i32
+typedef uint32_t vector_i32 __attribute__((vector_size(16)));
 #include "device/sim/machine/gemm.inc"
 
 static uint32_t count_parts(uint32_t rows, uint32_t part)
@@ -145,12 +156,23 @@ static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
 	}
 }
 
+static void finish_integers(const struct dev_gemm *g, const struct tile *t,
+			    struct sim_gemm_result *result)
+{
+	const struct dev_gemm decoded = sim_narrow_decoded(sim_gemm_cache_narrow(result), g);
+	if (!sim_gemm_cache_is_complete(result))
+		multiply_i32(&decoded, t, sim_gemm_cache_values(result));
+	finish_i32(g, t, sim_gemm_cache_values(result));
+}
+
 static void finish_rows(struct op *op, const struct dev_gemm *g, const struct tile *t)
 {
 	const bool computed = sim_gemm_cache_is_complete(op->gemm_result);
 	const struct dev_gemm own = gemm_of_tile(g, t);
 	void *ab = sim_gemm_cache_values(op->gemm_result);
-	if (sim_narrow_is(g->type)) {
+	if (dev_type_is_integer(g->type)) {
+		finish_integers(g, t, op->gemm_result);
+	} else if (sim_narrow_is(g->type)) {
 		finish_narrow(g, t, op->gemm_result);
 	} else if (g->type == DEV_F32) {
 		if (!computed)

@@ -217,6 +217,13 @@ static void add_f64(double *dst, const double *src, uint64_t elements)
 		dst[i] += src[i];
 }
 
+/* Unsigned, so that sums may wrap. */
+static void add_i32(uint32_t *dst, const uint32_t *src, uint64_t elements)
+{
+	for (uint64_t i = 0; i < elements; i++)
+		dst[i] += src[i];
+}
+
 static void add_narrow(enum dev_type type, char *dst, const char *src, uint64_t elements)
 {
 	const uint64_t size = dev_type_bytes(type);
@@ -237,6 +244,8 @@ void sim_memory_add(enum dev_type type, void *dst, const void *src, uint64_t ele
 		add_f64(dst, src, elements);
 	else if (type == DEV_F32)
 		add_f32(dst, src, elements);
+	else if (type == DEV_I32)
+		add_i32(dst, src, elements);
 	else
 		add_narrow(type, dst, src, elements);
 }

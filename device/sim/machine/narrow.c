@@ -2,7 +2,7 @@
  *
  * GEMM of types narrower than f32, as units with f32 sums compute it: A and B are decoded, which is
  * exact, multiplied and added in f32, and C is rounded to its type once. tf32 is stored as f32; its
- * operands are rounded to the bits that a unit multiplies.
+ * operands are rounded to the bits that a unit multiplies. Integers become i32, and so is C.
  */
 #include "device/sim/machine/narrow.h"
 #include "lib/bf16.h"
@@ -17,7 +17,8 @@ bool sim_narrow_is(enum dev_type type) { return dev_types[type].mantissa_bits < 
 
 bool sim_narrow_is_rounded(const struct dev_gemm *g)
 {
-	return sim_narrow_is(g->type) && !(g->beta < 0 || g->beta > 0);
+	return sim_narrow_is(g->type) && !dev_type_is_integer(g->type) &&
+	       !(g->beta < 0 || g->beta > 0);
 }
 
 static struct minifloat_format format_of(enum dev_type type)
@@ -89,30 +90,44 @@ void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, v
 
 /* ------------------------------------------------------------------ matrices */
 
-/* B that is given as n x k is turned, so that the rows of every B are contiguous. */
-static bool decode_turned(const struct dev_gemm *g, uint64_t columns, float *to)
+/* Bytes of a decoded element. */
+#define DECODED sizeof(float)
+_Static_assert(sizeof(float) == sizeof(int32_t), "decoded elements of all types are as large");
+
+static void decode_row(enum dev_type type, const void *from, uint32_t count, void *to)
 {
-	float *column = malloc(g->k * sizeof(*column));
+	const int8_t *small = from;
+	int32_t *integers = to;
+	if (!dev_type_is_integer(type))
+		sim_narrow_decode(type, from, count, to);
+	for (uint32_t i = 0; i < count && dev_type_is_integer(type); i++)
+		integers[i] = small[i];
+}
+
+/* B that is given as n x k is turned, so that the rows of every B are contiguous. */
+static bool decode_turned(const struct dev_gemm *g, uint64_t columns, char *to)
+{
+	char *column = malloc(g->k * DECODED);
 	const char *b = g->b;
 	if (!column)
 		return false;
 	for (uint64_t at = 0; at < columns; at++, b += (uint64_t)g->ldb * dev_type_bytes(g->type)) {
 		const uint64_t group = at / g->n, j = at % g->n;
-		sim_narrow_decode(g->type, b, g->k, column);
+		decode_row(g->type, b, g->k, column);
 		for (uint32_t k = 0; k < g->k; k++)
-			to[(group * g->k + k) * g->n + j] = column[k];
+			memcpy(to + ((group * g->k + k) * g->n + j) * DECODED, column + k * DECODED,
+			       DECODED);
 	}
 	free(column);
 	return true;
 }
 
 static void decode_matrix(enum dev_type type, const void *from, uint64_t rows, uint32_t columns,
-			  uint32_t leading, float *to)
+			  uint32_t leading, char *to)
 {
 	const char *at = from;
-	for (uint64_t i = 0; i < rows; i++, to += columns)
-		sim_narrow_decode(type, at + (uint64_t)i * leading * dev_type_bytes(type), columns,
-				  to);
+	for (uint64_t i = 0; i < rows; i++, to += columns * DECODED)
+		decode_row(type, at + i * leading * dev_type_bytes(type), columns, to);
 }
 
 bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
@@ -120,11 +135,12 @@ bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
 	const uint64_t groups = g->groups ? g->groups : 1;
 	const uint64_t a_count = (uint64_t)g->m * g->k, b_count = groups * g->k * g->n;
 	const uint64_t ab_count = sim_narrow_is_rounded(g) ? (uint64_t)g->m * g->n : 0;
-	w->a = malloc((a_count + b_count + ab_count) * sizeof(*w->a));
-	if (!w->a)
+	char *memory = malloc((a_count + b_count + ab_count) * DECODED);
+	if (!memory)
 		return false;
-	w->b = w->a + a_count;
-	w->ab = w->b + b_count;
+	w->a = memory;
+	w->b = memory + a_count * DECODED;
+	w->ab = (float *)w->b + b_count;
 	decode_matrix(g->type, g->a, g->m, g->k, g->lda, w->a);
 	if (!g->b_transposed)
 		decode_matrix(g->type, g->b, groups * g->k, g->n, g->ldb, w->b);
@@ -141,14 +157,14 @@ void sim_narrow_close(struct sim_narrow *w)
 
 struct dev_gemm sim_narrow_decoded(const struct sim_narrow *w, const struct dev_gemm *g)
 {
-	struct dev_gemm f32 = *g;
-	f32.type = DEV_F32;
-	f32.a = w->a;
-	f32.b = w->b;
-	f32.lda = g->k;
-	f32.ldb = g->n;
-	f32.b_transposed = false;
-	return f32;
+	struct dev_gemm decoded = *g;
+	decoded.type = dev_type_is_integer(g->type) ? DEV_I32 : DEV_F32;
+	decoded.a = w->a;
+	decoded.b = w->b;
+	decoded.lda = g->k;
+	decoded.ldb = g->n;
+	decoded.b_transposed = false;
+	return decoded;
 }
 
 /* A row that is added to is done in parts of this many elements. */

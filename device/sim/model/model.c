@@ -110,6 +110,7 @@ const struct sim_key sim_keys[] = {
 	RATE(flops_f16),
 	RATE(flops_bf16),
 	RATE(flops_f8),
+	RATE(flops_i8),
 	KEY(REAL, block_share, 1e-6, 1),
 	KEY(REAL, gemm_efficiency, 1e-6, 1),
 	KEY(REAL, engine_weight, 1e-6, 1e6),

@@ -129,9 +129,15 @@ static void types_drop(void)
 	static const char *const allowed[] = {"f32", "f64", "bf16", NULL};
 	static const struct axis axis = {
 		.name = "type", .kind = AXIS_WORD, .words = allowed, .types = AXIS_GEMM_TYPES};
-	static const struct axis_capacities some = {
-		.types = {[AXIS_GEMM_TYPES] = 1u << 0 | 1u << 2, [AXIS_TILED_TYPES] = 1u << 1}};
+	static const struct axis_capacities some = {.types = {[AXIS_GEMM_TYPES] = 1u << 0 | 1u << 2,
+							      [AXIS_PLAIN_TYPES] = 1u << 0,
+							      [AXIS_TILED_TYPES] = 1u << 1}};
+	struct axis plain = axis;
 	struct axis_list list;
+	plain.types = AXIS_PLAIN_TYPES;
+	require(axis_parse(&plain, "f64,bf16,f32", false, &some, &list) == 0);
+	expect(list.count == 1 && list.values[0].word == allowed[0]);
+	axis_free(&list);
 	require(axis_parse(&axis, "f64,bf16,f32", false, &some, &list) == 0);
 	expect(list.count == 2 && list.values[0].word == allowed[2] &&
 	       list.values[1].word == allowed[0]);

@@ -51,7 +51,7 @@ static void multiply_on_host(const struct bench_gemm *p, void *c, unsigned piece
 		double sum = 0.0;
 		for (size_t k = 0; k < K; k++) {
 			sum += value_of_a(p, i / N, k) * value_of_b(p, k, i % N);
-			if (p->type != DEV_F64 && (!cutting || k % 8 == 7))
+			if (p->type != DEV_F64 && p->type != DEV_I8 && (!cutting || k % 8 == 7))
 				sum = (double)(cutting ? cut_off(sum) : (float)sum);
 			if ((k + 1) % (K / pieces) == 0) {
 				store_element(result, c, i, sum);
@@ -116,6 +116,46 @@ static void rounding_passes_and_errors_fail(void)
 	expect(cut_right >= DEV_TYPES - 2);
 	expect(rows_found == DEV_TYPES && unwritten_found == DEV_TYPES);
 	expect(elements_found >= 3);
+}
+
+/* ------------------------------------------------------------------ integers */
+
+static unsigned integers_right, off_by_one, least, most;
+
+/* Every element of C off by one, alone, is found in its row. */
+static void scene_integers(struct bench_case *c)
+{
+	static const struct shape shape = {M, N, K, 1};
+	int32_t host_c[M * N];
+	struct bench_gemm p;
+	if (bench_gemm_open(&p, c, c->dev, &shape, DEV_I8))
+		return;
+	for (size_t i = 0; i < M * K; i++) {
+		least += value_of_a(&p, i / K, i % K) < -126;
+		most += value_of_a(&p, i / K, i % K) > 126;
+	}
+	for (size_t i = 0; i < M * N; i++) {
+		int64_t sum = 0;
+		for (size_t k = 0; k < K; k++)
+			sum += (int64_t)value_of_a(&p, i / N, k) *
+			       (int64_t)value_of_b(&p, k, i % N);
+		host_c[i] = (int32_t)sum;
+	}
+	integers_right = check_passes(&p, c, (const char *)host_c, 1);
+	for (size_t i = 0; i < M * N; i++) {
+		char where[24];
+		snprintf(where, sizeof(where), "row %zu:", i / N);
+		host_c[i]++;
+		off_by_one += check_fails(&p, c, host_c, where);
+		host_c[i]--;
+	}
+}
+
+static void integers_are_exact(void)
+{
+	expect(run_scene(scene_integers) == 0);
+	expect(integers_right == 1 && off_by_one == M * N);
+	expect(least > 0 && most > 0);
 }
 
 /* ------------------------------------------------------------------ exact operands */
@@ -398,6 +438,7 @@ int main(void)
 	test(matrices_that_repeat);
 	test(operands_repeat);
 	test(rounding_passes_and_errors_fail);
+	test(integers_are_exact);
 	test(sums_of_exact_operands_do_not_round);
 	test(fast_accumulation_is_allowed_on_request);
 	test(what_can_be_cut);

@@ -22,9 +22,9 @@
  *     conformance_misuse       handles and arguments that a checked device refuses
  *
  * Arguments are the device lists to test, opened with DEV_CHECKED; after the word "unchecked" they
- * are opened without, and what is misuse is not done. The default is host, sim, host:0,1, sim:0,1
- * and, unchecked, host:0,1. A list whose devices are absent is a skip. Nothing asserts speed; time
- * limits only end what would hang.
+ * are opened without, and what is misuse is not done. The default is host, sim with every type of
+ * GEMM, host:0,1, sim:0,1 and, unchecked, host:0,1. A list whose devices are absent is a skip.
+ * Nothing asserts speed; time limits only end what would hang.
  */
 #ifndef GPUSIG_CONFORMANCE_H
 #define GPUSIG_CONFORMANCE_H
@@ -245,9 +245,12 @@ static inline void run_spec(const char *spec, const struct rule *rules, size_t c
 	dev_close(&on.set);
 }
 
+#define EVERY_TYPE                                                                                 \
+	"sim:default?flops_tf32=1e12,flops_f16=1e12,flops_bf16=1e12,flops_f8=1e12,flops_i8=1e12"
+
 static inline int run_specs(int argc, char **argv, const struct rule *rules, size_t count)
 {
-	char *all[] = {"", "host", "sim", "host:0,1", "sim:0,1", "unchecked", "host:0,1"};
+	char *all[] = {"", "host", EVERY_TYPE, "host:0,1", "sim:0,1", "unchecked", "host:0,1"};
 	if (argc < 2) {
 		argc = sizeof(all) / sizeof(all[0]);
 		argv = all;

@@ -2,7 +2,8 @@
  *
  * GEMM test cases: matrices of any element type on the device, and the expected result.
  *
- * RANDOM_REALS: from -1 to 1, rounded to the type; the result is compared with a tolerance.
+ * RANDOM_REALS: from -1 to 1, rounded to the type; the result is compared with a tolerance. Of
+ * integers all that the type has, of C a few thousand; the result is exact.
  * SMALL_INTEGERS: from -2 to 2; with k up to 64 every partial sum is exact in every type, and so is
  * the result.
  */
@@ -54,6 +55,8 @@ static inline struct matrix matrix_create(enum dev_type type, uint64_t rows, uin
 	require(m.values);
 	for (uint64_t i = 0; i < m.count; i++)
 		m.values[i] = contents == SMALL_INTEGERS ? (double)(rng_u64(&r) % 5) - 2
+			      : type == DEV_I8           ? (double)(rng_u64(&r) % 256) - 128
+			      : type == DEV_I32          ? (double)(rng_u64(&r) % 9999) - 4999
 							 : rng_unit(&r) * 2 - 1;
 	void *raw = matrix_encode(&m);
 	for (uint64_t i = 0; i < m.count; i++)
@@ -72,7 +75,7 @@ static inline void matrix_free(struct matrix *m)
 
 /* ------------------------------------------------------------------ GEMM cases */
 
-/* Adapts a shape to a type: f8 needs B transposed and multiples of 16. */
+/* Adapts a shape to a type: some need B transposed and multiples, integers factors of 1. */
 static inline struct dev_gemm shape_for_type(enum dev_type type, const struct dev_gemm *shape,
 					     bool b_transposed)
 {
@@ -85,6 +88,10 @@ static inline struct dev_gemm shape_for_type(enum dev_type type, const struct de
 		*sizes[i] = (*sizes[i] + multiple - 1) / multiple * multiple;
 	if (g.b_transposed)
 		g.ldb = g.k + (g.ldb - g.n);
+	if (dev_type_is_integer(type)) {
+		g.alpha = 1;
+		g.beta = g.beta < 0 || g.beta > 0;
+	}
 	return g;
 }
 
@@ -155,7 +162,7 @@ static inline double expected_element(const struct gemm_case *p, uint32_t i, uin
 		mass += fabs(term);
 	}
 	const double want = g->alpha * sum + g->beta * old;
-	if (p->contents == SMALL_INTEGERS)
+	if (p->contents == SMALL_INTEGERS || dev_type_is_integer(g->type))
 		return want;
 	*tolerance_p =
 		4 * (g->k + 2) * arithmetic_error(g->type) * (1 + fabs(g->alpha) + fabs(g->beta));

@@ -9,7 +9,7 @@
 #define N 65536u
 #define ELEMENTS 1003u
 
-static const enum dev_type sums[] = {DEV_F32, DEV_F64, DEV_F16, DEV_BF16};
+static const enum dev_type sums[] = {DEV_F32, DEV_F64, DEV_F16, DEV_BF16, DEV_I32};
 
 /* ------------------------------------------------------------------ what is lacking */
 
@@ -174,7 +174,7 @@ static void gemms_of_a_type_add(enum dev_type type)
 	ok(dev_stream_sync(on.d, s));
 	ok(dev_stream_sync(on.d, t));
 	/* As one GEMM of twice the factor, and beta 1. */
-	p.g.alpha = 4;
+	p.g.alpha *= 2;
 	p.g.beta = 1;
 	expect_gemm_result(&p);
 	gemm_case_free(&p);

@@ -20,23 +20,30 @@ static int count_call(struct dev *d, struct dev_stream *s, const struct dev_gemm
 
 static void types_have_sizes(void)
 {
-	static const uint32_t bytes[DEV_TYPES] = {4, 8, 4, 2, 2, 1};
-	for (int type = 0; type < DEV_TYPES; type++) {
+	static const uint32_t bytes[DEV_ALL_TYPES] = {4, 8, 4, 2, 2, 1, 1, 4};
+	for (int type = 0; type < DEV_ALL_TYPES; type++) {
 		expect(dev_type_bytes((enum dev_type)type) == bytes[type]);
-		expect(dev_type_result_bytes((enum dev_type)type) ==
-		       (type == DEV_F8 ? 2 : bytes[type]));
+		expect(dev_type_result_bytes((enum dev_type)type) == (type == DEV_F8 ? 2
+								      : type == DEV_I8
+									      ? 4
+									      : bytes[type]));
+		expect(dev_type_is_integer((enum dev_type)type) ==
+		       (type == DEV_I8 || type == DEV_I32));
 	}
+	expect_str(dev_types[DEV_I8].name, "i8");
+	expect_str(dev_types[DEV_I32].name, "i32");
+	expect(dev_type_names[DEV_TYPES] == NULL); /* i32 is of C alone */
 }
 
 static const struct dev_gemm good = {
-	.type = DEV_F16, .m = 128, .n = 16, .k = 32, .lda = 32, .ldb = 16, .ldc = 16};
+	.type = DEV_F16, .m = 128, .n = 16, .k = 32, .alpha = 1, .lda = 32, .ldb = 16, .ldc = 16};
 
 static const struct {
 	struct dev_gemm changed;
 	int status;
 	const char *says;
 } cases[] = {
-	{{.type = DEV_TYPES}, -EINVAL, "unknown element type 6"},
+	{{.type = DEV_TYPES}, -EINVAL, "unknown element type 7"},
 	{{.type = DEV_F16, .m = 0}, -EINVAL, "a dimension is zero"},
 	{{.type = DEV_F16, .m = 9, .lda = 31}, -EINVAL, "shorter than its row"},
 	{{.type = DEV_F16, .m = 9, .b_transposed = true},
@@ -57,6 +64,16 @@ static const struct {
 	{{.type = DEV_F8, .m = 16}, -EINVAL, "f8 needs B transposed"},
 	{{.type = DEV_F8, .m = 9, .b_transposed = true, .ldb = 32}, -EINVAL, "multiples of 16"},
 	{{.type = DEV_F8, .m = 16, .b_transposed = true, .ldb = 32}, 0, ""},
+	{{.type = DEV_I8, .m = 16}, -EINVAL, "i8 needs B transposed"},
+	{{.type = DEV_I8, .m = 10, .b_transposed = true, .ldb = 32}, -EINVAL, "multiples of 4"},
+	{{.type = DEV_I8, .m = 12, .b_transposed = true, .ldb = 32}, 0, ""},
+	{{.type = DEV_I8, .m = 12, .b_transposed = true, .ldb = 32, .beta = 1}, 0, ""},
+	{{.type = DEV_I8, .m = 12, .b_transposed = true, .ldb = 32, .beta = 0.5},
+	 -EINVAL,
+	 "alpha 1, beta 0.5; of i8"},
+	{{.type = DEV_I8, .m = 12, .b_transposed = true, .ldb = 32, .alpha = 2},
+	 -EINVAL,
+	 "alpha 2, beta 0; of i8"},
 	{{.type = DEV_F16, .m = 9, .tiled = true, .done_rows = 128}, 0, ""},
 	{{.type = DEV_F16, .m = 9, .b_transposed = true, .ldb = 32}, 0, ""},
 };
@@ -67,6 +84,8 @@ static struct dev_gemm gemm_of_case(const struct dev_gemm *changed, uint32_t *co
 	struct dev_gemm g = good;
 	g.type = changed->type;
 	g.m = changed->m;
+	g.alpha = changed->alpha > 0 ? changed->alpha : good.alpha;
+	g.beta = changed->beta;
 	g.lda = changed->lda ? changed->lda : good.lda;
 	g.ldb = changed->ldb ? changed->ldb : good.ldb;
 	g.b_transposed = changed->b_transposed;

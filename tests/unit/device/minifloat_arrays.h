@@ -88,7 +88,11 @@ static inline void element_set(void *raw, enum dev_type type, uint64_t i, double
 {
 	const struct small_float format = small_of(type);
 	const uint32_t bytes = dev_types[type].bytes;
-	if (bytes == 8)
+	if (type == DEV_I32)
+		((int32_t *)raw)[i] = (int32_t)value;
+	else if (type == DEV_I8)
+		((int8_t *)raw)[i] = (int8_t)value;
+	else if (bytes == 8)
 		((double *)raw)[i] = value;
 	else if (bytes == 4)
 		((float *)raw)[i] = (float)value;
@@ -104,6 +108,8 @@ static inline double element_get(const void *raw, enum dev_type type, uint64_t i
 {
 	const struct small_float format = small_of(type);
 	const uint32_t bytes = dev_types[type].bytes;
+	if (type == DEV_I32 || type == DEV_I8)
+		return bytes == 4 ? ((const int32_t *)raw)[i] : ((const int8_t *)raw)[i];
 	if (bytes == 8)
 		return ((const double *)raw)[i];
 	if (bytes == 4)

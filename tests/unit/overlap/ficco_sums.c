@@ -117,6 +117,7 @@ static void which_types_add(void)
 	expect(flow_adding_kernel(DEV_F32) && flow_adding_kernel(DEV_TF32));
 	expect(flow_adding_kernel(DEV_BF16) && flow_adding_kernel(DEV_F8));
 	expect(!flow_adding_kernel(DEV_F16) && !flow_adding_kernel(DEV_F64));
+	expect(!flow_adding_kernel(DEV_I8));
 }
 
 int main(void)

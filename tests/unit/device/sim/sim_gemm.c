@@ -134,7 +134,7 @@ static void gemm_follows_its_matrices(void)
 	       *b = alloc_memory(DEV_MEM_PINNED, K * N * 8),
 	       *c = alloc_memory(DEV_MEM_PINNED, M * N * 8);
 	struct dev_gemm g = PACKED_GEMM(M, N, K, .type = DEV_F64, .a = a, .b = b, .c = c);
-	for (int i = 0; i < M * K; i++)
+	for (int i = 0; i < 8 * K; i++)
 		a[i] = i % 7;
 	for (int i = 0; i < K * N; i++)
 		b[i] = i % 5;
@@ -154,12 +154,13 @@ static void gemm_follows_its_matrices(void)
 
 /* ------------------------------------------------------------------ narrow types */
 
-#define NARROW "flops_tf32 = 2e9\nflops_f16 = 4e9\nflops_bf16 = 8e9\nflops_f8 = 16e9\n"
+#define NARROW                                                                                     \
+	"flops_tf32 = 2e9\nflops_f16 = 4e9\nflops_bf16 = 8e9\nflops_f8 = 16e9\nflops_i8 = 32e9\n"
 
 static const struct {
 	enum dev_type type;
 	double speed; /* of NARROW, in flops of f32 */
-} narrow[] = {{DEV_F32, 1}, {DEV_TF32, 2}, {DEV_F16, 4}, {DEV_BF16, 8}, {DEV_F8, 16}};
+} narrow[] = {{DEV_F32, 1}, {DEV_TF32, 2}, {DEV_F16, 4}, {DEV_BF16, 8}, {DEV_F8, 16}, {DEV_I8, 32}};
 
 static struct dev_gemm gemm_of_type(enum dev_type type, char *memory, uint32_t side)
 {
@@ -188,7 +189,7 @@ static void every_type_has_its_rate(void)
 static void every_type_moves_its_bytes(void)
 {
 	sim_begin(PLAIN "flops_f32 = 1e18\nflops_tf32 = 1e18\nflops_f16 = 1e18\n"
-			"flops_bf16 = 1e18\nflops_f8 = 1e18\n");
+			"flops_bf16 = 1e18\nflops_f8 = 1e18\nflops_i8 = 1e18\n");
 	struct dev_stream *s = open_stream();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
 	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
@@ -253,6 +254,46 @@ static void narrow_results_are_rounded_sums_of_f32(void)
 		}
 		expect(wrong == 0);
 	}
+	sim_end();
+}
+
+/* A sum of 2^17 products of -128 and -128 is 2^31, which wraps; all others are those of a wide sum,
+ * also where the tile is narrower than a vector, and where C is added to. */
+static void integers_are_multiplied_exactly(void)
+{
+	enum { N = 28, K = 1 << 17 };
+	sim_begin(PLAIN NARROW "gemm_tile = 16\n");
+	struct dev_stream *s = open_stream();
+	struct rng r;
+	int8_t *a = alloc_memory(DEV_MEM_PINNED, 8 * K), *b = a + K;
+	int32_t *c = alloc_memory(DEV_MEM_PINNED, 12 * N * sizeof(*c));
+	struct dev_gemm g = PACKED_GEMM(8, N, 4096, .type = DEV_I8, .b_transposed = true, .a = a,
+					.b = b, .c = c);
+	unsigned wrong = 0;
+	g.ldb = g.k;
+	rng_seed(&r, 5, 2);
+	for (int i = 0; i < 8 * K; i++)
+		a[i] = (int8_t)(rng_u64(&r) & 0xff);
+	for (int adds = 0; adds < 2; adds++) {
+		g.beta = adds;
+		ok(dev_gemm(sim.d, s, &g));
+		ok(dev_stream_sync(sim.d, s));
+		for (uint32_t i = 0; i < 8 * N; i++) {
+			int64_t sum = 0;
+			for (uint32_t k = 0; k < g.k; k++)
+				sum += a[i / N * g.k + k] * b[i % N * g.k + k];
+			wrong += c[i] != (1 + adds) * sum;
+		}
+	}
+	expect(wrong == 0);
+	memset(a, -128, 8 * K);
+	g.m = g.n = g.ldc = 4;
+	g.k = g.lda = g.ldb = K;
+	g.b = a;
+	g.beta = 0;
+	ok(dev_gemm(sim.d, s, &g));
+	ok(dev_stream_sync(sim.d, s));
+	expect(c[0] == INT32_MIN && c[15] == INT32_MIN);
 	sim_end();
 }
 
@@ -342,6 +383,7 @@ int main(void)
 	test(every_type_moves_its_bytes);
 	test(narrow_results_are_rounded_sums_of_f32);
 	test(c_is_rounded_to_nearest);
+	test(integers_are_multiplied_exactly);
 	test(a_type_without_a_rate_is_refused);
 	test(finished_rows_are_seen_when_their_tile_ends);
 	return test_done();

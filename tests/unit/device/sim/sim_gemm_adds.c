@@ -10,7 +10,7 @@
 #define MODEL                                                                                      \
 	PLAIN "memory_control = 1\nmemory_bandwidth = 1e9\nllc_bandwidth = 1e18\n"                 \
 	      "flops_f32 = 1e18\nflops_f64 = 1e18\nflops_tf32 = 1e18\nflops_f16 = 1e18\n"          \
-	      "flops_bf16 = 1e18\nflops_f8 = 1e18\nunit_bandwidth = 1e18\n"                        \
+	      "flops_bf16 = 1e18\nflops_f8 = 1e18\nflops_i8 = 1e18\nunit_bandwidth = 1e18\n"       \
 	      "peer_bandwidth = 1e18\ngemm_tile = 32\nslots_per_unit = 1\n"
 #define ADDING MODEL "memory_adds = 1\n"
 #define TRACKED "llc_tracked = 1\nllc_bytes = 64K\nllc_writes = through\n"
@@ -73,7 +73,7 @@ static void a_gemm_adds_twice(enum dev_type type)
 	const enum dev_type result = dev_types[type].result;
 	struct dev_gemm g = gemm_of(type, 48, 64, 16);
 	require(dev_props(sim.d)->gemm_adding_types >> type & 1);
-	g.alpha = 2;
+	g.alpha = dev_type_is_integer(type) ? 1 : 2;
 	if (dev_types[type].multiple > 1) {
 		g.b_transposed = true;
 		g.ldb = g.k;

@@ -52,11 +52,11 @@ static void a_copy_adds_elements(enum dev_type type, uint64_t elements)
 
 static void copies_add_every_type_of_a_c(void)
 {
-	static const enum dev_type types[] = {DEV_F32, DEV_F64, DEV_F16, DEV_BF16};
+	static const enum dev_type types[] = {DEV_F32, DEV_F64, DEV_F16, DEV_BF16, DEV_I32};
 	static const char *const models[] = {MODEL, MODEL UNITS_COPY};
 	for (int m = 0; m < 2; m++) {
 		open_memory(models[m]);
-		for (int i = 0; i < 4; i++) {
+		for (int i = 0; i < 5; i++) {
 			a_copy_adds_elements(types[i], 1);
 			a_copy_adds_elements(types[i], 1003);
 		}
