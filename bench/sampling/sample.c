@@ -239,8 +239,10 @@ static bool case_computes(struct bench_run *r)
 {
 	bool computes = false;
 	for (unsigned v = 0; v < r->variant_count; v++) {
+		if (!r->sampling->samples[v].on)
+			continue;
 		const struct bench_model work = bench_work(&r->c, v);
-		computes = computes || (r->sampling->samples[v].on && work.flops + work.ops > 0.0);
+		computes = computes || work.flops + work.ops > 0.0;
 	}
 	return computes;
 }
