@@ -270,7 +270,7 @@ uint64_t axis_u64(const struct bench_case *c, const char *axis);
 const char *axis_str(const struct bench_case *c, const char *axis);
 /* The index of the word in the axis' `words`. */
 unsigned axis_index(const struct bench_case *c, const char *axis);
-/* Of an axis with a set of types (bench/axis.h): whether its type is in the set, on this device. */
+/* True if an axis' type is of the axis' set (bench/axis.h), on this device. */
 bool axis_has_type(const struct bench_case *c, const char *axis);
 
 /* ---- in body: work that `to` gets later starts after the work that `from` holds now; the host

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What random reals from -1 to 1 are multiplied by to be stored in a type: 1, and of integers what
+/* A factor for random reals from -1 to 1 that are to be stored in a type: 1, and of integers what
  * makes use of all their bits. */
 double element_unit(enum dev_type type);
 

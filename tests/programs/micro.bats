@@ -251,7 +251,9 @@ data = none'
 flops_f16 = 2e12
 flops_bf16 = 4e12
 flops_f8 = 8e12
-flops_i8 = 16e12'
+flops_i8 = 16e12
+llc_bandwidth = 8e12
+unit_bandwidth = 1e12'
 	units=$(readlink -f "$bin")/../tests/unit
 	[ -x "$units/conformance_gemm" ] || skip 'the unit tests are not built'
 	for unit in gemm tiled textbook misuse; do
