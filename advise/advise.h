@@ -45,8 +45,9 @@
  * chunk    the members of struct advise_chunk; at most one for each direction
  * grid     operation, type, devices. The lines up to the next one are its own: 1 to ADVISE_WAYS
  *          ways, SCHEDULE/COPY-METHOD of rows or SCHEDULE/COPY-METHOD/CUT; rising sides, 1 to
- * ADVISE_SIDES numbers each; then a line for every point, k running fastest, then n: the seconds of
- * each way, "-" where it is impossible end      the last line, without which the file was cut
+ *          ADVISE_SIDES numbers each; then a line for every point, k running fastest, then n: the
+ *          seconds of each way, "-" where it is impossible
+ * end      the last line, without which the file was cut
  */
 #ifndef GPUSIG_ADVISE_H
 #define GPUSIG_ADVISE_H

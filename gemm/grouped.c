@@ -38,14 +38,14 @@ static void model(const struct bench_case *c, long run, struct bench_model *m)
 {
 	const struct bench_gemm *p = &((const struct experts *)c->state)->gemm;
 	const struct dev_gemm gemm = bench_gemm_whole(p);
-	m->flops = shape_flops(&p->shape);
+	bench_gemm_work(p, 1.0, m);
 	m->bytes = (double)p->a_bytes + (double)p->c_bytes +
 		   (double)p->b_bytes / p->groups * dev_gemm_groups(&gemm);
 }
 
 static void whole_model(const struct bench_case *c, long run, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct experts *)c->state)->gemm.shape);
+	bench_gemm_work(&((const struct experts *)c->state)->gemm, 1.0, m);
 }
 
 static void read_model(const struct bench_case *c, long run, struct bench_model *m)

@@ -69,7 +69,7 @@ static int run_gemm(struct bench_case *c, long rows)
 static void model(const struct bench_case *c, long rows, struct bench_model *m)
 {
 	const struct bench_gemm p = rows_of(c, rows);
-	m->flops = shape_flops(&p.shape);
+	bench_gemm_work(&p, 1.0, m);
 	m->bytes = (double)(p.a_bytes + p.b_bytes + p.c_bytes);
 }
 
@@ -110,7 +110,7 @@ static int run_square(struct bench_case *c, long arg)
 
 static void square_model(const struct bench_case *c, long arg, struct bench_model *m)
 {
-	m->flops = shape_flops(&((const struct state *)c->state)->square.shape);
+	bench_gemm_work(&((const struct state *)c->state)->square, 1.0, m);
 }
 
 enum { GEMM, FEWEST, READ, SQUARE };
@@ -179,12 +179,16 @@ static int setup(struct bench_case *c)
 
 /* ------------------------------------------------------------------ bounds */
 
+/* Of floats or of integers. */
+static double operations(const struct bench_model *work) { return work->flops + work->ops; }
+
 /* The larger lower bound of a GEMM's time over that time; `arg` is the case's work. */
 static double share_of_bound(const struct bench_round *r)
 {
 	const struct bench_model *work = r->arg;
 	const double of_bytes = work[GEMM].bytes / work[READ].bytes * r->seconds[READ],
-		     of_flops = work[GEMM].flops / work[SQUARE].flops * r->seconds[SQUARE];
+		     of_flops = operations(&work[GEMM]) / operations(&work[SQUARE]) *
+				r->seconds[SQUARE];
 	return fmax(of_bytes, of_flops) / r->seconds[GEMM];
 }
 
@@ -200,8 +204,9 @@ static void derive_share(struct bench_case *c)
 	TRY(c->status, bench_derive(c, "share_of_bound", GEMM, &q,
 				    "max(bytes / bandwidth(read), flops / flop_rate(square)) / "
 				    "seconds(gemm), round by round"));
-	const bool memory = bench_median(c, READ) * work[GEMM].bytes / work[READ].bytes >
-			    bench_median(c, SQUARE) * work[GEMM].flops / work[SQUARE].flops;
+	const bool memory =
+		bench_median(c, READ) * work[GEMM].bytes / work[READ].bytes >
+		bench_median(c, SQUARE) * operations(&work[GEMM]) / operations(&work[SQUARE]);
 	bench_fact_text(c, "limited_by", memory ? "memory" : "arithmetic");
 }
 
