@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/dev_telemetry_list.h"
 #include "device/gpu/gpu_dev.h"
 #include "device/gpu/gpu_numa.h"
-#include "device/gpu/gpu_telemetry.h"
 #include "lib/clock.h"
 
 #include <errno.h>
@@ -241,56 +241,56 @@ int gpu_clock_rate(struct dev *dev, double *hz_p)
 	return 0;
 }
 
-static void append_timer(struct gpu_dev *d, struct gpu_telemetry_list *r)
+static void append_timer(struct gpu_dev *d, struct dev_telemetry_list *r)
 {
 	uint64_t sample[2] = {0};
 	int status = gpu_idle(d) ? take_sample(d, d->timer_step, 0, sample)
 				 : err_note(-EBUSY, "the device is busy");
 	if (status || sample[0] == 0)
-		gpu_telemetry_unknown(r, "timer_step", "s",
+		dev_telemetry_unknown(r, "timer_step", "s",
 				      status ? err_text() : "the timer did not advance");
 	else
-		gpu_telemetry_number(r, "timer_step", "s",
+		dev_telemetry_number(r, "timer_step", "s",
 				     1e-9 * (double)sample[0] * gpu_clock_map(d).ns_per_tick);
-	gpu_telemetry_number(r, "timer_offset_error", "s", 1e-9 * d->clock_error_ns);
+	dev_telemetry_number(r, "timer_offset_error", "s", 1e-9 * d->clock_error_ns);
 }
 
 /* They say nothing about one slice: others draw power, heat the board and slow it down. All
  * slices have its clocks, and what lowers these. */
-static void forget_samples_of_board(struct gpu_telemetry_list *r)
+static void forget_samples_of_board(struct dev_telemetry_list *r)
 {
 	static const char *const names[] = {"uuid",     "power",        "power_limit",
 					    "throttle", "thermal_time", "ecc_errors"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		gpu_telemetry_forget(r, names[i],
+		dev_telemetry_forget(r, names[i],
 				     "known only for the whole board, which others use, too");
 }
 
 int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	struct gpu_telemetry_list r = {.samples = samples, .capacity = DEV_TELEMETRY_MAX};
+	struct dev_telemetry_list r = {.samples = samples, .capacity = DEV_TELEMETRY_MAX};
 	int node = gpu_numa_node(&d->traits);
 	if (node >= 0)
-		gpu_telemetry_number(&r, "numa_node", "", node);
+		dev_telemetry_number(&r, "numa_node", "", node);
 	else
-		gpu_telemetry_unknown(&r, "numa_node", "",
+		dev_telemetry_unknown(&r, "numa_node", "",
 				      "the system reports no NUMA node for the device");
 	if (d->far_why[0])
-		gpu_telemetry_unknown(&r, "pinned_memory_node", "", d->far_why);
+		dev_telemetry_unknown(&r, "pinned_memory_node", "", d->far_why);
 	else if (d->far_node >= 0)
-		gpu_telemetry_number(&r, "pinned_memory_node", "", d->far_node);
+		dev_telemetry_number(&r, "pinned_memory_node", "", d->far_node);
 	append_timer(d, &r);
 	size_t management_count = 0;
 	int status = d->vendor->management->read(d->traits.bus, samples + r.count,
 						 DEV_TELEMETRY_MAX - r.count, &management_count);
 	if (status)
-		gpu_telemetry_unknown(&r, "management", "", err_text());
+		dev_telemetry_unknown(&r, "management", "", err_text());
 	else
 		r.count += management_count;
 	if (d->traits.is_slice)
 		forget_samples_of_board(&r);
-	gpu_telemetry_fill(&r, "uuid", d->traits.uuid);
+	dev_telemetry_fill(&r, "uuid", d->traits.uuid);
 	*count_p = r.count;
 	return 0;
 }

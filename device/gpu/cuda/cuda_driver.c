@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/cuda/cuda_driver.h"
 #include "device/gpu/dynlib.h"
-#include "device/gpu/gpu_telemetry.h"
 #include "lib/err.h"
 #include "lib/text.h"
 
@@ -226,6 +225,18 @@ static void find_neighbours(struct gpu_traits *t)
 		 t->is_slice && mps[0] ? ", and " : "", mps);
 }
 
+/* "GPU-01234567-89ab-cdef-0123-456789abcdef", as NVIDIA's tools print these bytes; with the prefix
+ * "MIG-" of a slice. */
+static void format_uuid(const char *prefix, const unsigned char bytes[16], char *text,
+			size_t capacity)
+{
+	size_t used = (size_t)snprintf(text, capacity, "%s", prefix);
+	for (size_t i = 0; i < 16 && used < capacity; i++)
+		used += (size_t)snprintf(text + used, capacity - used, "%s%02x",
+					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+					 bytes[i]);
+}
+
 /* "" where the driver does not tell. */
 static void read_uuid(cuda_device device, const char *prefix, char *text, size_t capacity)
 {
@@ -234,7 +245,7 @@ static void read_uuid(cuda_device device, const char *prefix, char *text, size_t
 	if (!cuda_api.cuDeviceGetUuid_v2 || cuda_api.cuDeviceGetUuid_v2(&uuid, device) != CUDA_OK)
 		return;
 	memcpy(bytes, uuid.bytes, sizeof(bytes));
-	gpu_format_uuid(prefix, bytes, text, capacity);
+	format_uuid(prefix, bytes, text, capacity);
 }
 
 int cuda_traits(unsigned index, struct gpu_traits *t)

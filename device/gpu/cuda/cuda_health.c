@@ -2,13 +2,13 @@
 #include "device/gpu/cuda/cuda_nvml.h"
 #include "lib/err.h"
 
-static void append_count(struct gpu_telemetry_list *r, const char *name, nvml_status result,
+static void append_count(struct dev_telemetry_list *r, const char *name, nvml_status result,
 			 double value)
 {
 	if (result == NVML_ABI_SUCCESS)
-		gpu_telemetry_number(r, name, "", value);
+		dev_telemetry_number(r, name, "", value);
 	else
-		gpu_telemetry_unknown(r, name, "", cuda_nvml_reason(result));
+		dev_telemetry_unknown(r, name, "", cuda_nvml_reason(result));
 }
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
 };
 enum { ERRORS = sizeof(errors) / sizeof(errors[0]) };
 
-static void append_errors(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
+static void append_errors(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	for (int i = 0; i < ERRORS; i++) {
 		unsigned long long count = 0;
@@ -35,7 +35,7 @@ static void append_errors(struct gpu_telemetry_list *r, struct nvmlDevice_st *de
 }
 
 /* Rows are remapped from Ampere on. */
-static nvml_status append_rows(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
+static nvml_status append_rows(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
 	const nvml_status result =
@@ -51,7 +51,7 @@ static nvml_status append_rows(struct gpu_telemetry_list *r, struct nvmlDevice_s
 
 /* A capacity of 0 asks for the number alone: some releases then report success, others that the
  * buffer is too small. */
-static void append_retired(struct gpu_telemetry_list *r, struct nvmlDevice_st *device,
+static void append_retired(struct dev_telemetry_list *r, struct nvmlDevice_st *device,
 			   const char *name, unsigned cause)
 {
 	unsigned count = 0;
@@ -62,7 +62,7 @@ static void append_retired(struct gpu_telemetry_list *r, struct nvmlDevice_st *d
 	append_count(r, name, result, count);
 }
 
-static void append_pages(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
+static void append_pages(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	unsigned pending = 0;
 	append_retired(r, device, "pages_retired_uncorrected", NVML_ABI_RETIRED_UNCORRECTED);
@@ -75,11 +75,11 @@ static void append_pages(struct gpu_telemetry_list *r, struct nvmlDevice_st *dev
 
 void cuda_health(const char *bus, struct dev_telemetry *samples, size_t capacity, size_t *count_p)
 {
-	struct gpu_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
+	struct dev_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
 	struct nvmlDevice_st *device = NULL;
 	if (cuda_nvml_find(bus, &device)) {
 		for (int i = 0; i < ERRORS; i++)
-			gpu_telemetry_unknown(&r, errors[i].name, "", err_text());
+			dev_telemetry_unknown(&r, errors[i].name, "", err_text());
 	} else {
 		append_errors(&r, device);
 		/* A board does one of the two. */

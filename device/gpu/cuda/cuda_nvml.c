@@ -84,7 +84,7 @@ static const struct number_sample {
 };
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
-static void append_number(struct gpu_telemetry_list *r, struct nvmlDevice_st *device,
+static void append_number(struct dev_telemetry_list *r, struct nvmlDevice_st *device,
 			  const struct number_sample *n)
 {
 	unsigned value = 0;
@@ -94,12 +94,12 @@ static void append_number(struct gpu_telemetry_list *r, struct nvmlDevice_st *de
 	else if (n->of_kind && *n->of_kind)
 		result = (*n->of_kind)(device, n->kind, &value);
 	if (result == NVML_ABI_SUCCESS)
-		gpu_telemetry_number(r, n->name, n->unit, n->scale * value);
+		dev_telemetry_number(r, n->name, n->unit, n->scale * value);
 	else
-		gpu_telemetry_unknown(r, n->name, n->unit, cuda_nvml_reason(result));
+		dev_telemetry_unknown(r, n->name, n->unit, cuda_nvml_reason(result));
 }
 
-static void append_ecc_errors(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
+static void append_ecc_errors(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	unsigned long long count = 0;
 	const nvml_status result =
@@ -107,21 +107,21 @@ static void append_ecc_errors(struct gpu_telemetry_list *r, struct nvmlDevice_st
 							    NVML_ABI_VOLATILE_ECC, &count)
 				     : CUDA_NVML_NO_FUNCTION;
 	if (result == NVML_ABI_SUCCESS)
-		gpu_telemetry_number(r, "ecc_errors", "", (double)count);
+		dev_telemetry_number(r, "ecc_errors", "", (double)count);
 	else
-		gpu_telemetry_unknown(r, "ecc_errors", "", cuda_nvml_reason(result));
+		dev_telemetry_unknown(r, "ecc_errors", "", cuda_nvml_reason(result));
 }
 
-static void append_thermal_time(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
+static void append_thermal_time(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	struct nvml_violation heat = {0};
 	const nvml_status result =
 		cuda_nvml.violation ? cuda_nvml.violation(device, NVML_ABI_POLICY_THERMAL, &heat)
 				    : CUDA_NVML_NO_FUNCTION;
 	if (result == NVML_ABI_SUCCESS)
-		gpu_telemetry_number(r, "thermal_time", "s", 1e-9 * (double)heat.violation_ns);
+		dev_telemetry_number(r, "thermal_time", "s", 1e-9 * (double)heat.violation_ns);
 	else
-		gpu_telemetry_unknown(r, "thermal_time", "s", cuda_nvml_reason(result));
+		dev_telemetry_unknown(r, "thermal_time", "s", cuda_nvml_reason(result));
 }
 
 struct reason_name {
@@ -297,15 +297,15 @@ static const struct text_sample {
 };
 #define TEXTS (sizeof(texts) / sizeof(texts[0]))
 
-static void append_text(struct gpu_telemetry_list *r, struct nvmlDevice_st *device,
+static void append_text(struct dev_telemetry_list *r, struct nvmlDevice_st *device,
 			const struct text_sample *t)
 {
 	char text[128] = "";
 	const nvml_status result = t->read(device, text, sizeof(text));
 	if (result == NVML_ABI_SUCCESS)
-		gpu_telemetry_text(r, t->name, text);
+		dev_telemetry_text(r, t->name, text);
 	else
-		gpu_telemetry_unknown(r, t->name, "", cuda_nvml_reason(result));
+		dev_telemetry_unknown(r, t->name, "", cuda_nvml_reason(result));
 }
 
 /* NVML stays initialised until the process ends, since initialising takes long. */
@@ -328,20 +328,20 @@ int cuda_nvml_find(const char *bus, struct nvmlDevice_st **device_p)
 				  cuda_nvml.error_string(result));
 }
 
-static void append_all_unknown(struct gpu_telemetry_list *r, const char *why)
+static void append_all_unknown(struct dev_telemetry_list *r, const char *why)
 {
 	for (size_t i = 0; i < NUMBERS; i++)
-		gpu_telemetry_unknown(r, numbers[i].name, numbers[i].unit, why);
-	gpu_telemetry_unknown(r, "ecc_errors", "", why);
-	gpu_telemetry_unknown(r, "thermal_time", "s", why);
+		dev_telemetry_unknown(r, numbers[i].name, numbers[i].unit, why);
+	dev_telemetry_unknown(r, "ecc_errors", "", why);
+	dev_telemetry_unknown(r, "thermal_time", "s", why);
 	for (size_t i = 0; i < TEXTS; i++)
-		gpu_telemetry_unknown(r, texts[i].name, "", why);
+		dev_telemetry_unknown(r, texts[i].name, "", why);
 }
 
 static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t capacity,
 			  size_t *count_p)
 {
-	struct gpu_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
+	struct dev_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
 	struct nvmlDevice_st *device = NULL;
 	if (cuda_nvml_find(bus, &device)) {
 		append_all_unknown(&r, err_text());

@@ -6,8 +6,8 @@
 #ifndef GPUSIG_CUDA_NVML_H
 #define GPUSIG_CUDA_NVML_H
 
+#include "device/dev_telemetry_list.h"
 #include "device/gpu/cuda/nvml_abi.h"
-#include "device/gpu/gpu_telemetry.h"
 
 /* Set once cuda_nvml_find() returned 0. What this version of the library lacks is NULL; the first
  * row never is. */

@@ -171,13 +171,13 @@ void hip_path(const char *bus, const char *other_bus, struct dev_path *path)
 
 /* ------------------------------------------------------------------ errors of memory */
 
-static void append_count(struct gpu_telemetry_list *r, const char *name, rsmi_abi_status result,
+static void append_count(struct dev_telemetry_list *r, const char *name, rsmi_abi_status result,
 			 double value)
 {
 	if (result == RSMI_ABI_SUCCESS)
-		gpu_telemetry_number(r, name, "", value);
+		dev_telemetry_number(r, name, "", value);
 	else
-		gpu_telemetry_unknown(r, name, "", hip_smi_reason(result));
+		dev_telemetry_unknown(r, name, "", hip_smi_reason(result));
 }
 
 /* Without records the number alone is asked for. It may change before the second call. */
@@ -195,7 +195,7 @@ static rsmi_abi_status read_pages(uint32_t device, rsmi_abi_page **pages_p, uint
 	return result == RSMI_ABI_INSUFFICIENT_SIZE ? RSMI_ABI_SUCCESS : result;
 }
 
-static void append_pages(struct gpu_telemetry_list *r, uint32_t device)
+static void append_pages(struct dev_telemetry_list *r, uint32_t device)
 {
 	rsmi_abi_page *pages = NULL;
 	uint32_t count = 0, of_status[3] = {0};
@@ -211,12 +211,12 @@ static void append_pages(struct gpu_telemetry_list *r, uint32_t device)
 
 void hip_health(const char *bus, struct dev_telemetry *samples, size_t capacity, size_t *count_p)
 {
-	struct gpu_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
+	struct dev_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
 	struct rsmi_errors errors = {0};
 	uint32_t device = 0;
 	if (hip_smi_find(bus, &device)) {
-		gpu_telemetry_unknown(&r, "ecc_uncorrected", "", err_text());
-		gpu_telemetry_unknown(&r, "ecc_corrected", "", err_text());
+		dev_telemetry_unknown(&r, "ecc_uncorrected", "", err_text());
+		dev_telemetry_unknown(&r, "ecc_corrected", "", err_text());
 	} else {
 		const rsmi_abi_status result =
 			hip_smi.ecc_errors ? hip_smi.ecc_errors(device, RSMI_ABI_BLOCK_UMC, &errors)

@@ -59,25 +59,25 @@ const char *hip_smi_reason(rsmi_abi_status result)
 		       : "unknown error of ROCm SMI";
 }
 
-static void append_number(struct gpu_telemetry_list *r, const char *name, const char *unit,
+static void append_number(struct dev_telemetry_list *r, const char *name, const char *unit,
 			  double value, rsmi_abi_status result)
 {
 	if (result == RSMI_ABI_SUCCESS)
-		gpu_telemetry_number(r, name, unit, value);
+		dev_telemetry_number(r, name, unit, value);
 	else
-		gpu_telemetry_unknown(r, name, unit, hip_smi_reason(result));
+		dev_telemetry_unknown(r, name, unit, hip_smi_reason(result));
 }
 
-static void append_text(struct gpu_telemetry_list *r, const char *name, const char *value,
+static void append_text(struct dev_telemetry_list *r, const char *name, const char *value,
 			rsmi_abi_status result)
 {
 	if (result == RSMI_ABI_SUCCESS)
-		gpu_telemetry_text(r, name, value);
+		dev_telemetry_text(r, name, value);
 	else
-		gpu_telemetry_unknown(r, name, "", hip_smi_reason(result));
+		dev_telemetry_unknown(r, name, "", hip_smi_reason(result));
 }
 
-static void append_clocks(struct gpu_telemetry_list *r, uint32_t device, unsigned kind,
+static void append_clocks(struct dev_telemetry_list *r, uint32_t device, unsigned kind,
 			  const char *name, const char *name_max)
 {
 	rsmi_abi_frequencies raw;
@@ -100,7 +100,7 @@ static void append_clocks(struct gpu_telemetry_list *r, uint32_t device, unsigne
 			       : HIP_SMI_NO_VALUE);
 }
 
-static void append_power(struct gpu_telemetry_list *r, uint32_t device)
+static void append_power(struct dev_telemetry_list *r, uint32_t device)
 {
 	uint64_t microwatts = 0;
 	unsigned kind = 0;
@@ -115,7 +115,7 @@ static void append_power(struct gpu_telemetry_list *r, uint32_t device)
 }
 
 /* Newer boards have a sensor at the hottest place instead of at the edge. */
-static void append_temperature(struct gpu_telemetry_list *r, uint32_t device)
+static void append_temperature(struct dev_telemetry_list *r, uint32_t device)
 {
 	int64_t thousandths = 0;
 	rsmi_abi_status result = HIP_SMI_NO_FUNCTION;
@@ -128,7 +128,7 @@ static void append_temperature(struct gpu_telemetry_list *r, uint32_t device)
 	append_number(r, "temperature", "degC", 1e-3 * (double)thousandths, result);
 }
 
-static void append_link(struct gpu_telemetry_list *r, uint32_t device)
+static void append_link(struct dev_telemetry_list *r, uint32_t device)
 {
 	struct dev_link link = {.kind = "PCIe"};
 	const rsmi_abi_status result = hip_smi_pcie(device, &link);
@@ -146,7 +146,7 @@ static void append_link(struct gpu_telemetry_list *r, uint32_t device)
 						 : HIP_SMI_NO_VALUE);
 }
 
-static void append_ecc(struct gpu_telemetry_list *r, uint32_t device)
+static void append_ecc(struct dev_telemetry_list *r, uint32_t device)
 {
 	struct rsmi_errors errors = {0};
 	uint64_t blocks = 0;
@@ -159,7 +159,7 @@ static void append_ecc(struct gpu_telemetry_list *r, uint32_t device)
 }
 
 /* The unique id is the one in the UUID of AMD's tools. */
-static void append_identity(struct gpu_telemetry_list *r, uint32_t device)
+static void append_identity(struct dev_telemetry_list *r, uint32_t device)
 {
 	uint64_t id = 0;
 	char uuid[32] = "", serial[128] = "";
@@ -174,7 +174,7 @@ static void append_identity(struct gpu_telemetry_list *r, uint32_t device)
 		    result == RSMI_ABI_SUCCESS && !serial[0] ? HIP_SMI_NO_VALUE : result);
 }
 
-static void append_versions(struct gpu_telemetry_list *r, uint32_t device)
+static void append_versions(struct dev_telemetry_list *r, uint32_t device)
 {
 	char driver[128] = "", vbios[128] = "";
 	rsmi_abi_status result = hip_smi.version
@@ -217,7 +217,7 @@ int hip_smi_find(const char *bus, uint32_t *device_p)
 	return err_note(-ENODEV, "ROCm SMI has no device at %s", bus);
 }
 
-static void append_all_unknown(struct gpu_telemetry_list *r, const char *why)
+static void append_all_unknown(struct dev_telemetry_list *r, const char *why)
 {
 	static const char *const names[][2] = {
 		{"sm_clock", "Hz"},
@@ -239,13 +239,13 @@ static void append_all_unknown(struct gpu_telemetry_list *r, const char *why)
 		{"vbios", ""},
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		gpu_telemetry_unknown(r, names[i][0], names[i][1], why);
+		dev_telemetry_unknown(r, names[i][0], names[i][1], why);
 }
 
 static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t capacity,
 			  size_t *count_p)
 {
-	struct gpu_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
+	struct dev_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
 	uint32_t device = 0;
 	if (hip_smi_find(bus, &device)) {
 		append_all_unknown(&r, err_text());
@@ -260,9 +260,9 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 		append_identity(&r, device);
 		append_versions(&r, device);
 	}
-	gpu_telemetry_unknown(&r, "throttle", "", "ROCm SMI does not report it");
-	gpu_telemetry_unknown(&r, "clock_reason", "", "ROCm SMI does not report it");
-	gpu_telemetry_unknown(&r, "thermal_time", "s", "ROCm SMI does not report it");
+	dev_telemetry_unknown(&r, "throttle", "", "ROCm SMI does not report it");
+	dev_telemetry_unknown(&r, "clock_reason", "", "ROCm SMI does not report it");
+	dev_telemetry_unknown(&r, "thermal_time", "s", "ROCm SMI does not report it");
 	*count_p = r.count;
 	return 0;
 }

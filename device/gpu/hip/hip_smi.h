@@ -6,7 +6,7 @@
 #ifndef GPUSIG_HIP_SMI_H
 #define GPUSIG_HIP_SMI_H
 
-#include "device/gpu/gpu_telemetry.h"
+#include "device/dev_telemetry_list.h"
 #include "device/gpu/hip/rocm_smi_abi.h"
 
 /* Set once hip_smi_find() returned 0. What this version of the library lacks is NULL; the first

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/gpu/gpu_telemetry.h"
+#include "device/dev_telemetry_list.h"
 #include "lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static void append_sample(struct gpu_telemetry_list *r, const char *name, const char *unit,
+static void append_sample(struct dev_telemetry_list *r, const char *name, const char *unit,
 			  double number, const char *text, const char *why)
 {
 	if (r->count >= r->capacity)
@@ -19,24 +19,24 @@ static void append_sample(struct gpu_telemetry_list *r, const char *name, const 
 	text_fit(at->why, sizeof(at->why), "%s", why);
 }
 
-void gpu_telemetry_number(struct gpu_telemetry_list *r, const char *name, const char *unit,
+void dev_telemetry_number(struct dev_telemetry_list *r, const char *name, const char *unit,
 			  double number)
 {
 	append_sample(r, name, unit, number, "", "");
 }
 
-void gpu_telemetry_text(struct gpu_telemetry_list *r, const char *name, const char *text)
+void dev_telemetry_text(struct dev_telemetry_list *r, const char *name, const char *text)
 {
 	append_sample(r, name, "", NAN, text, "");
 }
 
-void gpu_telemetry_unknown(struct gpu_telemetry_list *r, const char *name, const char *unit,
+void dev_telemetry_unknown(struct dev_telemetry_list *r, const char *name, const char *unit,
 			   const char *why)
 {
 	append_sample(r, name, unit, NAN, "", why);
 }
 
-void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const char *text)
+void dev_telemetry_fill(struct dev_telemetry_list *r, const char *name, const char *text)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct dev_telemetry *s = &r->samples[i];
@@ -47,7 +47,7 @@ void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const ch
 	}
 }
 
-void gpu_telemetry_forget(struct gpu_telemetry_list *r, const char *name, const char *why)
+void dev_telemetry_forget(struct dev_telemetry_list *r, const char *name, const char *why)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct dev_telemetry *s = &r->samples[i];
@@ -57,13 +57,4 @@ void gpu_telemetry_forget(struct gpu_telemetry_list *r, const char *name, const 
 		s->text[0] = '\0';
 		text_fit(s->why, sizeof(s->why), "%s", why);
 	}
-}
-
-void gpu_format_uuid(const char *prefix, const unsigned char bytes[16], char *text, size_t capacity)
-{
-	size_t used = (size_t)snprintf(text, capacity, "%s", prefix);
-	for (size_t i = 0; i < 16 && used < capacity; i++)
-		used += (size_t)snprintf(text + used, capacity - used, "%s%02x",
-					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-					 bytes[i]);
 }
