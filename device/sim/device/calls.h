@@ -115,6 +115,9 @@ void sim_model_read(struct dev *dev, dev_model_put *put, void *context);
 int sim_copy_add(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes,
 		 enum dev_type type);
 
+/* telemetry.c */
+int sim_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
+
 /* peers.c */
 int sim_peer_enable(struct dev *dev, struct dev *other);
 int sim_links_read(struct dev *dev, struct dev_links *links);

@@ -241,6 +241,7 @@ static int add_device(struct sim_dev *d)
 	if (status)
 		goto close_trackers;
 	set_resources(d);
+	sim_power_open(d);
 	set_props(d);
 	sim_opened(d)->kernels = kernels_fill(sim_opened(d)->kernel, m->data == SIM_DATA_REAL);
 	struct rng r;
@@ -379,7 +380,7 @@ int sim_clock_rate(struct dev *dev, double *hz_p)
 	int status = sim_call_begin(d);
 	if (!status) {
 		sim_engine_run(sim_clock.now_ns + CLOCK_RATE_NS);
-		*hz_p = d->model.clock_hz / sim_slowness(d);
+		*hz_p = d->model.clock_hz * d->power.clock / sim_slowness(d);
 	}
 	return sim_call_end(status);
 }

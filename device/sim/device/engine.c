@@ -89,6 +89,7 @@ static bool op_start(struct op *op)
 	if (has_to_wait(op))
 		return false;
 	op->started = true;
+	sim_power_begin(op);
 	switch (op->kind) {
 	case OP_RECORD:
 		event_stamp_complete(op->stamp);

@@ -601,6 +601,7 @@ const struct dev_ops sim_ops = {
 	.reseed = sim_reseed,
 	.numa_nodes = sim_numa_nodes,
 	.alloc_on_node = sim_alloc_on_node,
+	.telemetry_read = sim_telemetry_read,
 	.links_read = sim_links_read,
 	.path_read = sim_path_read,
 	.model_read = sim_model_read,

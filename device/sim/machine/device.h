@@ -9,6 +9,7 @@
 
 #include "device/sim/machine/cache.h"
 #include "device/sim/machine/engines.h"
+#include "device/sim/machine/power.h"
 #include "device/sim/machine/traffic.h"
 #include "device/sim/machine/units.h"
 
@@ -45,6 +46,7 @@ struct sim_dev {
 	struct sim_cache cache;
 	struct sim_units units;
 	struct sim_memory_control control;
+	struct sim_power power;
 	struct sim_shared *shared;
 	struct resource peer_in, peer_out;
 	uint8_t way[DEV_MAX][DEV_MAX]; /* device on the way from one to another; or SIM_NO_WAY */

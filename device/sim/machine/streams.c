@@ -216,6 +216,7 @@ static void op_free(struct op *op)
 void op_end(struct op *op)
 {
 	struct dev_stream *s = op->stream;
+	sim_power_end(op);
 	s->head = op->next;
 	if (!s->head)
 		s->tail = NULL;

@@ -70,8 +70,10 @@ void sim_memory_count_part(const struct op *op, const struct op_traffic *t, doub
 {
 	struct dev_memory_bytes *passed = &t->at->dev->control.passed;
 	const bool passes = t->path == PATH_MEMORY || t->path == PATH_REFILL;
-	if (t->at->kind == DEV_MEM_DEVICE && passes)
-		(t->write ? passed->written : passed->read)[class_of(op, t->at)] += volume;
+	if (t->at->kind != DEV_MEM_DEVICE || !passes)
+		return;
+	(t->write ? passed->written : passed->read)[class_of(op, t->at)] += volume;
+	t->at->dev->power.bytes += volume;
 }
 
 void sim_memory_count(const struct op *op)

@@ -12,9 +12,16 @@
 
 #define KEY(type, field, min_value, max_value)                                                     \
 	{                                                                                          \
-#field, KEY_##type, offsetof(struct sim_model, field), min_value, max_value, NULL  \
+#field, KEY_##type, offsetof(struct sim_model, field), min_value, max_value, NULL, \
+			false                                                                      \
 	}
 #define RATE(field) KEY(REAL, field, 1, 1e18)
+/* Key of a law that few models have, listed where it is not 0. */
+#define POWER(field, min_value, max_value)                                                         \
+	{                                                                                          \
+#field, KEY_REAL, offsetof(struct sim_model, field), min_value, max_value, NULL,   \
+			true                                                                       \
+	}
 #define TIME(field) KEY(REAL, field, 0, 1e12)
 #define FAULT(field) KEY(U64, field, 0, 0x1p53)
 #define WORD(field, list)                                                                          \
@@ -119,6 +126,14 @@ const struct sim_key sim_keys[] = {
 	TIME(queue_wait_ns_per_kib),
 	KEY(REAL, add_cost, 1, 1e6),
 	KEY(REAL, clock_hz, 1, 1e12),
+	POWER(idle_watt, 1e-3, 1e6),
+	POWER(joule_per_flop, 0, 1),
+	POWER(joule_per_byte, 0, 1),
+	POWER(cap_watt, 1e-3, 1e6),
+	POWER(kelvin_per_watt, 0, 1e3),
+	POWER(thermal_s, 1e-3, 1e6),
+	POWER(ambient_celsius, -100, 200),
+	POWER(limit_celsius, 1, 1e3),
 	KEY(U64, seed, 0, 0x1p53),
 	KEY(REAL, jitter_sigma, 0, 2),
 	KEY(REAL, block_jitter_sigma, 0, 2),
@@ -275,6 +290,14 @@ static int check_needs(const struct sim_position *p, const struct sim_model *m)
 		{"l2_latency_ns", "l2_bytes", m->l2_bytes},
 		{"tenants", "memory_control = 0 and queue_wait_ns_per_kib = 0",
 		 m->tenants == 1 || (!m->memory_control && !(m->queue_wait_ns_per_kib > 0))},
+		{"joule_per_flop", "idle_watt", m->idle_watt > 0},
+		{"joule_per_byte", "idle_watt", m->idle_watt > 0},
+		{"cap_watt", "idle_watt", m->idle_watt > 0},
+		{"kelvin_per_watt", "idle_watt", m->idle_watt > 0},
+		{"kelvin_per_watt", "thermal_s", !(m->kelvin_per_watt > 0) || m->thermal_s > 0},
+		{"thermal_s", "kelvin_per_watt", m->kelvin_per_watt > 0},
+		{"ambient_celsius", "kelvin_per_watt", m->kelvin_per_watt > 0},
+		{"limit_celsius", "kelvin_per_watt", m->kelvin_per_watt > 0},
 	};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		if (line_of(p, pairs[i].key) && !pairs[i].has)

@@ -104,6 +104,11 @@ struct sim_model {
 	double queue_wait_ns_per_kib;
 	double add_cost; /* memory's time for a byte that it adds / for one that is written */
 	double clock_hz;
+	/* POWER; all 0, as in "default": the device has no such law */
+	double idle_watt, joule_per_flop, joule_per_byte;
+	double cap_watt; /* 0: none */
+	double kelvin_per_watt, thermal_s, ambient_celsius;
+	double limit_celsius; /* 0: none */
 	/* noise: lognormal factors of mean 1 */
 	uint64_t seed;             /* of every case: and what dev_reseed() is given */
 	double jitter_sigma;       /* per operation */

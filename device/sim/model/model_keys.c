@@ -58,7 +58,8 @@ void sim_model_put_keys(const struct sim_model *m, dev_model_put *put, void *con
 {
 	char text[64];
 	for (size_t i = 0; i < sim_key_count; i++)
-		put_field(m, &sim_keys[i], put, context);
+		if (!sim_keys[i].unlisted_at_0 || fabs(sim_model_field(m, &sim_keys[i])) > 0)
+			put_field(m, &sim_keys[i], put, context);
 	put_links(m, put, context);
 	for (uint32_t i = 0; i < m->slow_downs; i++) {
 		snprintf(text, sizeof(text), "slow_down %s", m->slow_down[i].what);

@@ -44,6 +44,7 @@ struct sim_key {
 	size_t offset;
 	double min, max;
 	const char *const *words; /* of KEY_WORD; ends with NULL */
+	bool unlisted_at_0;       /* records and hashes of models without it are as before it */
 };
 
 #define SIM_KEYS_MAX 128
