@@ -259,7 +259,7 @@ static void append_timer(struct gpu_dev *d, struct dev_telemetry_list *r)
  * slices have its clocks, and what lowers these. */
 static void forget_samples_of_board(struct dev_telemetry_list *r)
 {
-	static const char *const names[] = {"uuid",     "power",        "power_limit",
+	static const char *const names[] = {"uuid",     "power",        "power_limit", "energy",
 					    "throttle", "thermal_time", "ecc_errors"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		dev_telemetry_forget(r, names[i],

@@ -96,6 +96,7 @@ same_function(nvml_of_kind_fn, nvmlDeviceGetTemperature);
 same_function(nvml_two_numbers_fn, nvmlDeviceGetEccMode);
 same_function(nvml_two_numbers_fn, nvmlDeviceGetMigMode);
 same_function(nvml_mask_fn, nvmlDeviceGetCurrentClocksThrottleReasons);
+same_function(nvml_wide_fn, nvmlDeviceGetTotalEnergyConsumption);
 same_function(nvml_errors_fn, nvmlDeviceGetTotalEccErrors);
 same_function(nvml_link_number_fn, nvmlDeviceGetNvLinkState);
 same_function(nvml_link_number_fn, nvmlDeviceGetNvLinkVersion);

@@ -62,6 +62,7 @@ same_function(rsmi_abi_number_fn, rsmi_dev_unique_id_get);
 same_function(rsmi_abi_number_fn, rsmi_dev_ecc_enabled_get);
 same_function(rsmi_abi_sensor_fn, rsmi_dev_power_ave_get);
 same_function(rsmi_abi_sensor_fn, rsmi_dev_power_cap_get);
+same_function(rsmi_abi_energy_fn, rsmi_dev_energy_count_get);
 same_function(rsmi_abi_temperature_fn, rsmi_dev_temp_metric_get);
 same_function(rsmi_abi_clocks_fn, rsmi_dev_gpu_clk_freq_get);
 same_function(rsmi_abi_links_fn, rsmi_dev_pci_bandwidth_get);

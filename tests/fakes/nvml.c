@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	SUCCESS = 0,
@@ -178,6 +179,19 @@ int nvmlDeviceGetTemperature(struct device *device, unsigned sensor, unsigned *c
 int nvmlDeviceGetPowerUsage(struct device *device, unsigned *milliwatts)
 {
 	return nvml_set(nvml_enter(__func__, device), milliwatts, 123456);
+}
+
+/* In millijoules, of that power since the system started. */
+int nvmlDeviceGetTotalEnergyConsumption(struct device *device, unsigned long long *millijoules)
+{
+	struct timespec now;
+	int status = nvml_enter(__func__, device);
+	if (status || !millijoules)
+		return status ? status : INVALID_ARGUMENT;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*millijoules = (unsigned long long)(123.456 * (1e3 * (double)now.tv_sec +
+						       1e-6 * (double)now.tv_nsec));
+	return SUCCESS;
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(struct device *device, unsigned *milliwatts)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SUCCESS = 0, INVALID_ARGS = 1, NOT_SUPPORTED = 2, INIT_ERROR = 8, INSUFFICIENT_SIZE = 11 };
 
@@ -121,6 +122,21 @@ int rsmi_dev_power_get(uint32_t device, uint64_t *microwatts, unsigned *kind)
 {
 	*kind = 1; /* RSMI_CURRENT_POWER */
 	return set_output(smi_enter(__func__, device), microwatts, 123456789);
+}
+
+/* In units of 15.3 microjoules, of that power since the system started. */
+int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *microjoules, uint64_t *at_ns)
+{
+	struct timespec now;
+	int status = smi_enter(__func__, device);
+	if (status || !count || !at_ns)
+		return status ? status : INVALID_ARGS;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*at_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	*count = (uint64_t)(123.456789e6 / 15.3 * 1e-9 * (double)*at_ns);
+	if (microjoules)
+		*microjoules = 15.3f;
+	return SUCCESS;
 }
 
 int rsmi_dev_power_cap_get(uint32_t device, uint32_t sensor, uint64_t *microwatts)

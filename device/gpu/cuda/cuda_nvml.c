@@ -23,6 +23,7 @@ static const struct dynlib_symbol symbols[] = {
 	{"nvmlDeviceGetTemperature", &cuda_nvml.temperature, true},
 	{"nvmlDeviceGetPowerUsage", &cuda_nvml.power, true},
 	{"nvmlDeviceGetEnforcedPowerLimit", &cuda_nvml.power_limit, true},
+	{"nvmlDeviceGetTotalEnergyConsumption", &cuda_nvml.energy, true},
 	{"nvmlDeviceGetCurrPcieLinkGeneration", &cuda_nvml.generation, true},
 	{"nvmlDeviceGetCurrPcieLinkWidth", &cuda_nvml.width, true},
 	{"nvmlDeviceGetMaxPcieLinkGeneration", &cuda_nvml.generation_max, true},
@@ -97,6 +98,18 @@ static void append_number(struct dev_telemetry_list *r, struct nvmlDevice_st *de
 		dev_telemetry_number(r, n->name, n->unit, n->scale * value);
 	else
 		dev_telemetry_unknown(r, n->name, n->unit, cuda_nvml_reason(result));
+}
+
+/* NVML counts thousandths of a joule since the driver was loaded. */
+static void append_energy(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
+{
+	unsigned long long millijoules = 0;
+	const nvml_status result =
+		cuda_nvml.energy ? cuda_nvml.energy(device, &millijoules) : CUDA_NVML_NO_FUNCTION;
+	if (result == NVML_ABI_SUCCESS)
+		dev_telemetry_number(r, "energy", "J", 1e-3 * (double)millijoules);
+	else
+		dev_telemetry_unknown(r, "energy", "J", cuda_nvml_reason(result));
 }
 
 static void append_ecc_errors(struct dev_telemetry_list *r, struct nvmlDevice_st *device)
@@ -332,6 +345,7 @@ static void append_all_unknown(struct dev_telemetry_list *r, const char *why)
 {
 	for (size_t i = 0; i < NUMBERS; i++)
 		dev_telemetry_unknown(r, numbers[i].name, numbers[i].unit, why);
+	dev_telemetry_unknown(r, "energy", "J", why);
 	dev_telemetry_unknown(r, "ecc_errors", "", why);
 	dev_telemetry_unknown(r, "thermal_time", "s", why);
 	for (size_t i = 0; i < TEXTS; i++)
@@ -350,6 +364,7 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 	}
 	for (size_t i = 0; i < NUMBERS; i++)
 		append_number(&r, device, &numbers[i]);
+	append_energy(&r, device);
 	append_ecc_errors(&r, device);
 	append_thermal_time(&r, device);
 	for (size_t i = 0; i < TEXTS; i++)

@@ -22,6 +22,7 @@ extern struct cuda_nvml {
 		*device_generation_max, *persistence, *compute_mode, *pages_pending;
 	nvml_two_numbers_fn *ecc, *mig;
 	nvml_mask_fn *event_reasons, *throttle_reasons;
+	nvml_wide_fn *energy;
 	nvml_errors_fn *ecc_errors;
 	nvml_violation_fn *violation;
 	nvml_link_number_fn *link_state, *link_version, *link_end;

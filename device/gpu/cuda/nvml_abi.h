@@ -87,6 +87,7 @@ typedef nvml_status nvml_number_fn(struct nvmlDevice_st *, unsigned *);
 typedef nvml_status nvml_of_kind_fn(struct nvmlDevice_st *, unsigned, unsigned *);
 typedef nvml_status nvml_two_numbers_fn(struct nvmlDevice_st *, unsigned *, unsigned *);
 typedef nvml_status nvml_mask_fn(struct nvmlDevice_st *, unsigned long long *);
+typedef nvml_status nvml_wide_fn(struct nvmlDevice_st *, unsigned long long *);
 typedef nvml_status nvml_violation_fn(struct nvmlDevice_st *, unsigned, struct nvml_violation *);
 typedef nvml_status nvml_errors_fn(struct nvmlDevice_st *, unsigned, unsigned,
 				   unsigned long long *);

@@ -22,6 +22,7 @@ static const struct dynlib_symbol symbols[] = {
 	{"rsmi_dev_power_get", &hip_smi.power, true},
 	{"rsmi_dev_power_ave_get", &hip_smi.power_average, true},
 	{"rsmi_dev_power_cap_get", &hip_smi.power_cap, true},
+	{"rsmi_dev_energy_count_get", &hip_smi.energy, true},
 	{"rsmi_dev_temp_metric_get", &hip_smi.temperature, true},
 	{"rsmi_dev_gpu_clk_freq_get", &hip_smi.clocks, true},
 	{"rsmi_dev_pci_bandwidth_get", &hip_smi.links, true},
@@ -112,6 +113,20 @@ static void append_power(struct dev_telemetry_list *r, uint32_t device)
 	result =
 		hip_smi.power_cap ? hip_smi.power_cap(device, 0, &microwatts) : HIP_SMI_NO_FUNCTION;
 	append_number(r, "power_limit", "W", 1e-6 * (double)microwatts, result);
+}
+
+/* Since the driver was loaded. A device without the counter says 0. */
+static void append_energy(struct dev_telemetry_list *r, uint32_t device)
+{
+	uint64_t count = 0, at_ns = 0;
+	float microjoules = 0;
+	const rsmi_abi_status result =
+		hip_smi.energy ? hip_smi.energy(device, &count, &microjoules, &at_ns)
+			       : HIP_SMI_NO_FUNCTION;
+	append_number(r, "energy", "J", 1e-6 * (double)microjoules * (double)count,
+		      result  ? result
+		      : count ? RSMI_ABI_SUCCESS
+			      : HIP_SMI_NO_VALUE);
 }
 
 /* Newer boards have a sensor at the hottest place instead of at the edge. */
@@ -226,6 +241,7 @@ static void append_all_unknown(struct dev_telemetry_list *r, const char *why)
 		{"memory_clock_max", "Hz"},
 		{"power", "W"},
 		{"power_limit", "W"},
+		{"energy", "J"},
 		{"temperature", "degC"},
 		{"pcie_generation", ""},
 		{"pcie_generation_max", ""},
@@ -254,6 +270,7 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 		append_clocks(&r, device, RSMI_ABI_CLOCK_MEMORY, "memory_clock",
 			      "memory_clock_max");
 		append_power(&r, device);
+		append_energy(&r, device);
 		append_temperature(&r, device);
 		append_link(&r, device);
 		append_ecc(&r, device);

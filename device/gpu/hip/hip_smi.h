@@ -17,6 +17,7 @@ extern struct hip_smi {
 	rsmi_abi_count_fn *count;
 	rsmi_abi_number_fn *pci_id, *ecc_enabled, *unique_id, *hive;
 	rsmi_abi_power_fn *power;
+	rsmi_abi_energy_fn *energy;
 	rsmi_abi_sensor_fn *power_average, *power_cap;
 	rsmi_abi_temperature_fn *temperature;
 	rsmi_abi_clocks_fn *clocks;

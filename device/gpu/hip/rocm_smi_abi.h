@@ -80,6 +80,8 @@ typedef rsmi_abi_status rsmi_abi_number_fn(uint32_t,
 					   uint64_t *); /* PCI id, unique id or mask of a device */
 typedef rsmi_abi_status rsmi_abi_power_fn(uint32_t, uint64_t *,
 					  unsigned *); /* microwatts, and how they were measured */
+/* a count, its unit in millionths of a joule, and when it was taken */
+typedef rsmi_abi_status rsmi_abi_energy_fn(uint32_t, uint64_t *, float *, uint64_t *);
 typedef rsmi_abi_status rsmi_abi_sensor_fn(uint32_t, uint32_t, uint64_t *);
 typedef rsmi_abi_status rsmi_abi_temperature_fn(uint32_t, uint32_t, unsigned,
 						int64_t *); /* thousandths of a degree */

@@ -46,7 +46,7 @@ _WITH: dict[str, tuple[str, ...]] = {
 # Live values, which differ between any two moments, and values that other fields contain.
 _LIVE = {
     *"load_average load_1min power temperature sm_clock memory_clock pcie_generation throttle".split(),
-    *"thermal_time ecc_errors ecc_corrected ecc_uncorrected timer_offset_error timer_step".split(),
+    *"energy thermal_time ecc_errors ecc_corrected ecc_uncorrected timer_offset_error timer_step".split(),
     *"gemm_types index spec state links like busy_blocks memory_free_bytes".split(),
 }
 _LIVE_OF_DEVICES = _LIVE | {"memory_bytes"}  # what is free

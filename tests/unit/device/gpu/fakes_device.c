@@ -108,8 +108,8 @@ static void expect_unknown(const char *name)
 /* The second device is one; the first one is a board of its own. */
 static void a_slice_has_its_own_identity(void)
 {
-	static const char *const of_board[] = {"power", "power_limit", "throttle", "thermal_time",
-					       "ecc_errors"};
+	static const char *const of_board[] = {"power",    "power_limit",  "energy",
+					       "throttle", "thermal_time", "ecc_errors"};
 	open_devices("cuda:1", "FAKE_BOARD", "1.mig=1");
 	expect_str(read_sample(set.dev[0], "uuid")->text,
 		   "MIG-51ae0000-0000-4000-8000-000000000002");
