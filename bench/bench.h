@@ -330,6 +330,10 @@ bool bench_single_pass(const struct bench_case *c);
  * BENCH_DEVICE variants whose model has bytes, in cases without flops. */
 bool bench_runs_warm(const struct bench_case *c);
 
+/* ---- in body and after it: the user has ended the run (SIGINT, SIGTERM). What goes on for seconds
+ * ends within a few, and the case keeps what it has. */
+bool bench_stopped(const struct bench_case *c);
+
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",
  * "above_bound", "gate", "queues", "soak" (docs/method/statistics.md says when). Flagged cases and
  * variants are kept in the records and enter no signature. "noisy" and "contended" are grades: the
@@ -496,6 +500,11 @@ void bench_fact_text(struct bench_case *c, const char *name, const char *value);
 void bench_fact_format(struct bench_case *c, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void bench_fact_number(struct bench_case *c, const char *name, double value);
+
+/* A row of the case's course over time: its record has the `n` values of every row, NaN as null.
+ * The first row is "time", in seconds; all have the same n. */
+void bench_course(struct bench_case *c, const char *name, const char *unit, const double *values,
+		  size_t n);
 
 /* Median (of an even number the mean of the two in the middle) and minimum of a variant's
  * seconds per iteration, in verify_mechanism and derive; NaN when it is off. Use the minimum for

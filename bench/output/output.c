@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION "1.6.0"
+#define SCHEMA_VERSION "1.7.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
 #define SAMPLES_KEPT 1000u
@@ -325,6 +325,25 @@ static void put_surroundings(struct bench_run *r)
 	json_object_end(j);
 }
 
+static void put_course(struct bench_run *r)
+{
+	struct json *j = &r->output->json;
+	if (r->notes->course_count == 0)
+		return;
+	json_object_begin(j, "course");
+	for (size_t i = 0; i < r->notes->course_count; i++) {
+		const struct bench_course_row *row = &r->notes->course[i];
+		json_object_begin(j, row->name);
+		json_string(j, "unit", row->unit);
+		json_array_begin(j, "values");
+		for (size_t k = 0; k < row->count; k++)
+			json_number(j, NULL, row->values[k]);
+		json_array_end(j);
+		json_object_end(j);
+	}
+	json_object_end(j);
+}
+
 static void put_validity(struct bench_run *r)
 {
 	struct json *j = &r->output->json;
@@ -412,6 +431,7 @@ int bench_output_case(struct bench_run *r, const char *status, const char *cause
 	if (!ok)
 		r->quantities->count = r->surroundings->state.count = 0;
 	put_derived(r);
+	put_course(r);
 	put_validity(r);
 	if (is_for_people(r))
 		bench_table_case(r, status, reason);

@@ -189,6 +189,27 @@ void bench_fact_number(struct bench_case *c, const char *name, double value)
 		f->number = value;
 }
 
+void bench_course(struct bench_case *c, const char *name, const char *unit, const double *values,
+		  size_t n)
+{
+	struct notes *now = c->run->notes;
+	struct bench_course_row *grown =
+		vec_grow(now->course, now->course_count, &now->course_capacity, sizeof(*grown));
+	double *copy = malloc((n + 1) * sizeof(*copy));
+	if (grown)
+		now->course = grown;
+	if (!grown || !copy) {
+		free(copy);
+		bench_fail_without_memory(c, "course", name);
+		return;
+	}
+	struct bench_course_row *row = &grown[now->course_count++];
+	text_fit(row->name, sizeof(row->name), "%s", name);
+	text_fit(row->unit, sizeof(row->unit), "%s", unit);
+	row->values = memcpy(copy, values, n * sizeof(*copy));
+	row->count = n;
+}
+
 int bench_wrong(const char *format, ...)
 {
 	char text[256];
@@ -203,6 +224,9 @@ void bench_notes_restore(struct notes *notes, const struct notes *kept)
 {
 	for (size_t i = kept->fact_count; i < notes->fact_count; i++)
 		free(notes->facts[i].text);
+	for (size_t i = kept->course_count; i < notes->course_count; i++)
+		free(notes->course[i].values);
+	notes->course_count = kept->course_count;
 	notes->flag_count = kept->flag_count;
 	notes->mechanism_count = kept->mechanism_count;
 	notes->fact_count = kept->fact_count;
@@ -214,4 +238,5 @@ void bench_notes_free(struct notes *notes)
 	free(notes->flags);
 	free(notes->mechanisms);
 	free(notes->facts);
+	free(notes->course);
 }

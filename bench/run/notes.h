@@ -28,6 +28,12 @@ struct bench_fact {
 	double number;
 };
 
+struct bench_course_row {
+	char name[48], unit[16];
+	double *values;
+	size_t count;
+};
+
 /* The current case's. The lists grow, so a pointer to an entry holds until the next one is added.
  * Starts as {0}. */
 struct notes {
@@ -37,6 +43,8 @@ struct notes {
 	size_t mechanism_count, mechanism_capacity;
 	struct bench_fact *facts;
 	size_t fact_count, fact_capacity;
+	struct bench_course_row *course;
+	size_t course_count, course_capacity;
 };
 
 /* Fail the case, for what it has to say can't be kept. */

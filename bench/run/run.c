@@ -10,6 +10,8 @@ bool bench_virtual(const struct bench_run *r)
 	return dev_can(r->c.dev, DEV_CAP_VIRTUAL_TIME) || (r->b->job && r->b->job->virtual_time);
 }
 
+bool bench_stopped(const struct bench_case *c) { return bench_interrupted != 0; }
+
 bool bench_has_results(const struct bench_case *c)
 {
 	bool results = true;

@@ -19,7 +19,7 @@ from reports.records import damaged, jsonl
 from suite.command_error import BAD, CommandError
 from suite.run.folder import open_own
 
-SCHEMA, VERSION = "gpusig.record", "1.6.0"
+SCHEMA, VERSION = "gpusig.record", "1.7.0"
 DONE = ("ok", "skipped")
 _BLOCK = 1 << 20
 

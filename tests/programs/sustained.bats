@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# bats file_tags=all
+# SPDX-License-Identifier: BSD-3-Clause
+# Loads for minutes, of gemm/sustained, on simulated machines whose power and heat are known laws.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load ../bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+
+# sustained KEYS OPTIONS: the records of ten minutes on a machine of 3.6 Tflop/s at the full clock, with these keys of POWER.
+sustained() {
+	local keys=$1
+	shift
+	# shellcheck disable=SC2086 # lines
+	printf '%s\n' 'like = quiet' 'data = none' 'launch_ns = 0' 'block_ns = 0' 'memory_bandwidth = 1e15' 'llc_bandwidth = 1e15' \
+		'unit_bandwidth = 1e15' 'block_share = 1' $keys >machine.sim
+	run --separate-stderr timeout "$HANGS_S" "$bin/gemm/sustained" --device sim:./machine.sim --type f32 --shape n4096 --mflop 0 \
+		--minutes 10 --format json "$@"
+	echo "$keys: $status $stderr"
+}
+
+# truth IDLE JOULE CAP KELVIN TAU AMBIENT LIMIT CONDITION...: conditions on what the records say (of NAME, `why` of NAME, course) and
+# on the law: the parts f1 and f2 of the clock, watts w1 and w2, and the time when heat begins.
+truth() {
+	"$TEST_PYTHON" - "$@" <<-'PY' "$output"
+		import json, math, sys
+		idle, joule, cap, kelvin, tau, ambient, limit = map(float, sys.argv[1:8])
+		conditions, records = sys.argv[8:-1], [json.loads(line) for line in sys.argv[-1].splitlines()]
+		rate = 3.6e12
+		def clock(watt):
+		    return min(1.0, ((watt - idle) / (joule * rate)) ** (1 / 3))
+		f1, w2 = clock(cap), (limit - ambient) / kelvin
+		w1, f2 = idle + joule * rate * f1**3, clock(w2)
+		start, end = ambient + kelvin * idle, ambient + kelvin * w1
+		begins = tau * math.log((end - start) / (end - limit)) if end > limit else math.inf
+		[case] = [r for r in records if r["kind"] == "case"]
+		derived = {d["name"]: d for d in case["derived"]}
+		def of(name): return derived[name]["value"]
+		def why(name): return derived[name]["reason"]
+		def near(name, wanted, part=0.01): return abs(of(name) - wanted) <= part * abs(wanted)
+		def in_interval(name): return derived[name]["ci_low"] <= of(name) <= derived[name]["ci_high"]
+		course = {name: row["values"] for name, row in case.get("course", {}).items()}
+		for condition in conditions:
+		    if not eval(condition):
+		        sys.exit("%s\n%s" % (condition, json.dumps({n: d["value"] for n, d in derived.items()})))
+	PY
+}
+
+# Samples before the load heat the machine for at most a second; a window has two.
+recovers() { # SEED JITTER
+	sustained 'idle_watt=100 joule_per_flop=100e-12 cap_watt=400 kelvin_per_watt=0.1 thermal_s=60 ambient_celsius=30 limit_celsius=65'" jitter_sigma=$2" --seed "$1"
+	[ "$status" = 0 ]
+	truth 100 100e-12 400 0.1 60 30 65 \
+		'abs(of("time_to_throttle") - begins) < 5' \
+		'near("rate_before", f1 * rate)' 'in_interval("rate_before")' 'near("rate_after", f2 * rate)' \
+		'near("clock_before", f1 * 1.5e9)' 'near("clock_after", f2 * 1.5e9)' 'near("sustained_clock", f2 * 1.5e9)' \
+		'near("sustained_flop_rate", f2 * rate)' 'near("power", w2)' 'near("power_cap_share", w2 / cap)' \
+		'near("energy_per_flop", w2 / (f2 * rate))' 'near("idle_power", idle)' \
+		'near("temperature_end", limit)' 'near("thermal_time_constant", tau, 0.03)' \
+		'len(set(map(len, course.values()))) == 1' '100 < len(course["time"]) <= 300' 'abs(course["time"][-1] - 600) < 3' \
+		'case["validity"]["valid"]' 'case["facts"]["energy_source"] == "a counter of energy"'
+}
+
+@test "ten minutes find when heat lowers the clock, and rate, power and energy before and after" {
+	local seed
+	recovers 1 0
+	for seed in 1 2 3 4 5; do recovers "$seed" 0.03; done
+	echo "$output" >records.jsonl
+	fits_schema records.jsonl
+}
+
+@test "a device at its power cap alone does not throttle, in any of ten seeds" {
+	local seed
+	for seed in 1 2 3 4 5 6 7 8 9 10; do
+		sustained 'idle_watt=100 joule_per_flop=100e-12 cap_watt=300 kelvin_per_watt=0.1 thermal_s=60 ambient_celsius=30 jitter_sigma=0.05' --seed "$seed"
+		truth 100 100e-12 300 0.1 60 30 1e9 \
+			'of("time_to_throttle") is None' '"did not fall by" in why("time_to_throttle")' 'of("rate_before") is None' \
+			'near("sustained_flop_rate", f1 * rate)' 'near("power", 300)' 'near("power_cap_share", 1)' \
+			'near("energy_per_flop", 300 / (f1 * rate))' 'near("temperature_end", 60)' 'near("thermal_time_constant", 60, 0.05)'
+	done
+}
+
+@test "without sensors there are rates alone, and the reason" {
+	sustained ''
+	[ "$status" = 0 ]
+	truth 1 1e-30 1e9 1 1 0 1e9 'near("sustained_flop_rate", rate)' 'of("power") is None' \
+		'why("power") == "the device has no sensor '\''power'\''"' 'why("energy_per_flop") == why("power")' \
+		'why("temperature_end") == "the device has no sensor '\''temperature'\''"' \
+		'"did not fall" in why("time_to_throttle")' 'sorted(course) == ["rate", "time"]'
+}
+
+@test "two seconds have power and energy where there are sensors, and no course" {
+	sustained 'idle_watt=100 joule_per_flop=100e-12' --minutes 0 --format json
+	[ "$status" = 0 ]
+	truth 100 100e-12 1e9 1 1 0 1e9 'near("sustained_flop_rate", rate)' 'near("power", w1, 0.05)' \
+		'near("energy_per_flop", w1 / rate, 0.05)' '"time_to_throttle" not in derived' '"course" not in case'
+}
+
+# A virtual day takes about half a minute.
+@test "a load that is interrupted keeps what was measured" {
+	sustained 'idle_watt=100 joule_per_flop=100e-12'
+	run --separate-stderr timeout -s INT 4 "$bin/gemm/sustained" --device sim:./machine.sim --type f32 --shape n4096 --mflop 0 \
+		--minutes 1440 --format json
+	truth 100 100e-12 1e9 1 1 0 1e9 '10 < course["time"][-1] < 86000' 'near("sustained_flop_rate", rate)' 'near("power", w1)' \
+		'[r["status"] for r in records if r["kind"] == "end"] == ["interrupted"]'
+}
