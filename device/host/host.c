@@ -110,6 +110,7 @@ static int open_on_cores(const int *cores, size_t total, unsigned index, unsigne
 	size_t first;
 	d->dev.ops = &host_ops;
 	d->dev.index = index;
+	d->is_part = count > 1;
 	host_cores_share(total, index, count, &first, &d->core_count);
 	d->cores = malloc(d->core_count * sizeof(*d->cores));
 	if (!d->cores)
@@ -209,11 +210,11 @@ static int peer_enable(struct dev *dev, struct dev *other)
 
 /* Measures the clock rate: an addition of registers takes one cycle on every core since the 1980s,
  * and dependent additions cannot overlap. */
-static void *count_cycles(void *arg)
+static double count_cycles(int repeats)
 {
-	enum { ADDITIONS = 64, TRIPS = 4096, REPEATS = 12 };
+	enum { ADDITIONS = 64, TRIPS = 4096 };
 	double best = 0;
-	for (int repeat = 0; repeat < REPEATS; repeat++) {
+	for (int repeat = 0; repeat < repeats; repeat++) {
 		uint64_t sum = (uint64_t)repeat, step = sum | 1;
 		__asm__ volatile("" : "+r"(step));
 		const uint64_t start = clock_ns();
@@ -227,7 +228,12 @@ static void *count_cycles(void *arg)
 		const double hz = (double)ADDITIONS * TRIPS * 1e9 / (double)(clock_ns() - start);
 		best = hz > best ? hz : best;
 	}
-	*(double *)arg = best;
+	return best;
+}
+
+static void *count_cycles_of_core(void *arg)
+{
+	*(double *)arg = count_cycles(12);
 	return NULL;
 }
 
@@ -235,11 +241,33 @@ static int clock_rate(struct dev *dev, double *hz_p)
 {
 	pthread_t thread;
 	double hz = 0;
-	int status = cores_thread_start(&thread, host_dev_of(dev)->cores, 1, count_cycles, &hz);
+	int status =
+		cores_thread_start(&thread, host_dev_of(dev)->cores, 1, count_cycles_of_core, &hz);
 	if (status)
 		return err_note(status, "measure the clock: start a thread: %s", strerror(-status));
 	pthread_join(thread, NULL);
 	*hz_p = hz;
+	return 0;
+}
+
+/* The clock is that of the core on which the caller runs, in a third of a millisecond:
+ * dev_clock_rate() would take a core from the workers for longer. The processor's sensors say
+ * nothing about one of several devices. */
+static int telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static const char *const names[] = {"energy", "power_limit"};
+	struct host_dev *d = host_dev_of(dev);
+	struct dev_telemetry_list r = {.samples = samples, .capacity = DEV_TELEMETRY_MAX};
+	dev_telemetry_number(&r, "sm_clock", "Hz", count_cycles(3));
+	pthread_mutex_lock(&lock);
+	host_sensors_read(&d->sensors, "", &r);
+	pthread_mutex_unlock(&lock);
+	for (size_t i = 0; d->is_part && i < sizeof(names) / sizeof(names[0]); i++)
+		dev_telemetry_forget(
+			&r, names[i],
+			"known only for the processors, of which the device is a part");
+	*count_p = r.count;
 	return 0;
 }
 
@@ -455,6 +483,7 @@ const struct dev_ops host_ops = {
 	.close = close_device,
 	.clock_ns = clock_now,
 	.clock_rate = clock_rate,
+	.telemetry_read = telemetry_read,
 	.alloc = alloc_memory,
 	.free = free_memory,
 	.numa_nodes = list_numa_nodes,

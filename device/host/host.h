@@ -12,6 +12,7 @@
  *   host_memory     allocations
  *   host_pool       items that are reused without allocating
  *   host_machine    cores, caches and memory of this machine
+ *   host_sensors    energy and temperature of the processors
  *   host_lock       the one lock, and sleeping
  */
 #ifndef GPUSIG_HOST_H
@@ -19,6 +20,7 @@
 
 #include "device/dev.h"
 #include "device/host/host_blas.h"
+#include "device/host/host_sensors.h"
 #include "device/host/host_units.h"
 
 #include <stdbool.h>
@@ -33,6 +35,8 @@ struct host_dev {
 	size_t core_count;
 	struct host_units units;
 	const struct host_blas *blas; /* NULL: no DEV_CAP_GEMM */
+	bool is_part;                 /* the cores are divided among several devices */
+	struct host_sensors sensors;  /* guarded by the lock of telemetry_read() */
 	/* Guarded by the lock. */
 	unsigned id;   /* unique among the open host devices */
 	bool dispatch; /* on the dispatch list: blocks may be ready to be placed */
