@@ -37,11 +37,11 @@ bool train_is_wanted(const struct train *t, const struct bench_case *c)
 
 /* ------------------------------------------------------------------ sensors */
 
-/* NaN, and the reason, where it is unknown. */
-static double value_of(const struct dev_telemetry *samples, size_t count, const char *name,
-		       char *why, size_t capacity)
+/* NaN, and the reason, where it is unknown; "": the device does not list it. */
+static double find_value(const struct dev_telemetry *samples, size_t count, const char *name,
+			 char *why, size_t capacity)
 {
-	text_fit(why, capacity, "the device has no sensor '%s'", name);
+	why[0] = '\0';
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(samples[i].name, name) != 0)
 			continue;
@@ -58,11 +58,11 @@ static void read_sensors(struct train *t, struct bench_case *c, struct train_rea
 	size_t n = 0;
 	TRY(c->status, dev_telemetry_read(c->dev, samples, &n));
 	r->at_s = 1e-9 * ((double)dev_clock_ns(c->dev) - (double)t->began_ns);
-	r->clock_hz = value_of(samples, n, "sm_clock", t->no_clock, sizeof(t->no_clock));
-	r->watt = value_of(samples, n, "power", t->no_power, sizeof(t->no_power));
-	r->joule = value_of(samples, n, "energy", t->no_energy, sizeof(t->no_energy));
-	r->celsius = value_of(samples, n, "temperature", t->no_celsius, sizeof(t->no_celsius));
-	t->limit_watt = value_of(samples, n, "power_limit", no_limit, sizeof(no_limit));
+	r->clock_hz = find_value(samples, n, "sm_clock", t->no_clock, sizeof(t->no_clock));
+	r->watt = find_value(samples, n, "power", t->no_power, sizeof(t->no_power));
+	r->joule = find_value(samples, n, "energy", t->no_energy, sizeof(t->no_energy));
+	r->celsius = find_value(samples, n, "temperature", t->no_celsius, sizeof(t->no_celsius));
+	t->limit_watt = find_value(samples, n, "power_limit", no_limit, sizeof(no_limit));
 }
 
 /* Virtual time passes in calls alone. */

@@ -62,7 +62,8 @@ struct train {
 /* Names and units of the quantities of a train. `work`: of an iteration. */
 struct train_names {
 	double work;
-	const char *unit;                 /* of its rate: "flop/s" */
+	const char *unit;   /* of its rate: "flop/s" */
+	bool follows_clock; /* a device that throttles lowers sm_clock and rate alike */
 	const char *energy, *energy_unit; /* "energy_per_flop", "J/flop" */
 };
 

@@ -33,7 +33,8 @@ static void put_observed(const struct train *t, struct bench_case *c, const char
 		TRY(c->status, bench_derive_samples(c, name, (int)t->variant, unit, uses, v->x,
 						    v->n, formula));
 	else if (t->is_long)
-		bench_no_value(c, name, (int)t->variant, &q, formula, why);
+		bench_no_value(c, name, (int)t->variant, &q, formula,
+			       why[0] ? why : "the device has no sensor for it");
 }
 
 static void put_value(const struct train *t, struct bench_case *c, const char *name,
@@ -43,10 +44,17 @@ static void put_value(const struct train *t, struct bench_case *c, const char *n
 	if (isfinite(value))
 		bench_value(c, name, (int)t->variant, value, unit, formula);
 	else if (t->is_long)
-		bench_no_value(c, name, (int)t->variant, &q, formula, why);
+		bench_no_value(c, name, (int)t->variant, &q, formula,
+			       why[0] ? why : "the device has no sensor for it");
 }
 
 /* ------------------------------------------------------------------ power */
+
+/* Of the sensor that the device lists. */
+static const char *why_no_power(const struct train *t)
+{
+	return t->no_energy[0] ? t->no_energy : t->no_power;
+}
 
 /* Mean power between two readings of a row: by the counter of energy, else the mean of the readings
  * of power, which are samples. */
@@ -109,11 +117,12 @@ static void put_powers(const struct train *t, struct bench_case *c, const struct
 	for (size_t i = t->readings / 2; i < t->readings; i++)
 		add_value(&clock, t->reading[i].clock_hz);
 	put_observed(t, c, "power", "W", &p.watt, "energy / time, of parts of the second half",
-		     t->no_power);
+		     why_no_power(t));
 	put_observed(t, c, names->energy, names->energy_unit, &p.joule,
-		     "energy / work in the same time, of parts of the second half", t->no_power);
+		     "energy / work in the same time, of parts of the second half",
+		     why_no_power(t));
 	put_observed(t, c, "power_cap_share", "", &p.share, "power / the device's power limit",
-		     p.watt.n ? "the device tells no power limit" : t->no_power);
+		     p.watt.n ? "the device tells no power limit" : why_no_power(t));
 	put_observed(t, c, "sustained_clock", "Hz", &clock, "readings in the second half",
 		     t->no_clock);
 }
@@ -166,6 +175,42 @@ static size_t first_settled(const struct train *t)
 	return first + 1;
 }
 
+static double median_of(struct values *v)
+{
+	stats_sort(v->x, v->n);
+	return v->n ? stats_median(v->x, v->n) : NAN;
+}
+
+/* Medians of the windows [from, to), and why there are none. Returns those of rate and clock. */
+static struct medians {
+	double rate, clock;
+} put_medians(const struct train *t, struct bench_case *c, const struct train_names *names,
+	      const char *when, size_t from, size_t to, const char *why)
+{
+	struct values rate, clock;
+	char name[32], formula[48];
+	collect_windows(t, names->work, from, to, &rate, &clock);
+	snprintf(name, sizeof(name), "rate_%s", when);
+	snprintf(formula, sizeof(formula), "windows %s the rate fell", when);
+	put_observed(t, c, name, names->unit, &rate, formula, why);
+	snprintf(name, sizeof(name), "clock_%s", when);
+	snprintf(formula, sizeof(formula), "readings %s the rate fell", when);
+	put_observed(t, c, name, "Hz", &clock, formula, from < to ? t->no_clock : why);
+	return (struct medians){median_of(&rate), median_of(&clock)};
+}
+
+/* What lowers the rate but not the clock is no throttling. */
+static void judge_fall(const struct train *t, struct bench_case *c, const struct medians *before,
+		       const struct medians *after)
+{
+	const double of_rate = 1 - after->rate / before->rate,
+		     of_clock = 1 - after->clock / before->clock;
+	if (of_clock < of_rate / 2)
+		bench_flag_value(c, "time_to_throttle", (int)t->variant, "mechanism",
+				 "the rate fell by %.1f %%, the clock by %.1f %%", 100 * of_rate,
+				 100 * of_clock);
+}
+
 /* Returns when it began; infinity: not at all. */
 static double put_fall(const struct train *t, struct bench_case *c, const struct train_names *names)
 {
@@ -186,14 +231,11 @@ static double put_fall(const struct train *t, struct bench_case *c, const struct
 	snprintf(why, sizeof(why), "the rate did not fall by %.1f %% and stay there in %.0f s",
 		 100 * (1 - fall.limit / fall.level), t->ran_s);
 	put_value(t, c, "time_to_throttle", "s", fell ? began_s : NAN, formula, why);
-	collect_windows(t, names->work, first, fell ? at : first, &rate, &clock);
-	put_observed(t, c, "rate_before", names->unit, &rate, "windows before throttling", why);
-	put_observed(t, c, "clock_before", "Hz", &clock, "readings before throttling",
-		     fell ? t->no_clock : why);
-	collect_windows(t, names->work, at, fell ? t->windows : at, &rate, &clock);
-	put_observed(t, c, "rate_after", names->unit, &rate, "windows while it throttles", why);
-	put_observed(t, c, "clock_after", "Hz", &clock, "readings while it throttles",
-		     fell ? t->no_clock : why);
+	const struct medians before = put_medians(t, c, names, "before", first, fell ? at : first,
+						  why),
+			     after = put_medians(t, c, names, "after", at, t->windows, why);
+	if (names->follows_clock)
+		judge_fall(t, c, &before, &after);
 	return began_s;
 }
 
@@ -240,7 +282,7 @@ void train_derive(const struct train *t, struct bench_case *c, const struct trai
 		const struct train_reading *idle = t->idle;
 		put_value(t, c, "idle_power", "W", watt_between(&idle[0], &idle[1]),
 			  "energy / time, of two seconds with nothing queued, before the load",
-			  t->no_power);
+			  why_no_power(t));
 		until_s = put_fall(t, c, names);
 		put_course(t, c, names);
 	}

@@ -116,6 +116,7 @@ static int derive(struct bench_case *c)
 	const struct state *s = c->state;
 	const double flops = shape_flops(&s->gemm.shape);
 	const struct train_names names = {.work = flops,
+					  .follows_clock = true,
 					  .unit = "flop/s",
 					  .energy = "energy_per_flop",
 					  .energy_unit = "J/flop"};

@@ -87,9 +87,17 @@ recovers() { # SEED JITTER
 	sustained ''
 	[ "$status" = 0 ]
 	truth 1 1e-30 1e9 1 1 0 1e9 'near("sustained_flop_rate", rate)' 'of("power") is None' \
-		'why("power") == "the device has no sensor '\''power'\''"' 'why("energy_per_flop") == why("power")' \
-		'why("temperature_end") == "the device has no sensor '\''temperature'\''"' \
+		'why("power") == "the device has no sensor for it"' 'why("energy_per_flop") == why("power")' \
+		'why("temperature_end") == why("power")' \
 		'"did not fall" in why("time_to_throttle")' 'sorted(course) == ["rate", "time"]'
+}
+
+# Durations that grow by themselves are nothing that a clock does.
+@test "a rate that falls without the clock is no throttling" {
+	sustained 'idle_watt=100 joule_per_flop=100e-12 drift_per_s=0.0005'
+	[ "$status" = 0 ]
+	truth 100 100e-12 1e9 1 1 0 1e9 'derived["time_to_throttle"]["valid"] is False' 'derived["rate_after"]["valid"]' \
+		'[f["quantity"] for f in case["validity"]["flags"]] == ["time_to_throttle"]' 'of("clock_after") == of("clock_before")'
 }
 
 @test "two seconds have power and energy where there are sensors, and no course" {
