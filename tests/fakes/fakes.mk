@@ -3,7 +3,7 @@
 # functions alone. With WITHOUT=FUNCTION they lack that function.
 fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
 fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
-fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/*.c) device/dev_type.c device/kernel_signature.c \
+fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/*.c) device/dev_type.c device/dev_telemetry_list.c device/kernel_signature.c \
 	lib/err.c lib/clock.c lib/vec.c lib/address_table.c lib/cgroup.c lib/cores.c lib/core_kinds.c lib/first_line.c lib/numa.c lib/processor.c lib/text.c lib/text_fit.c tests/fakes/kernels.c tests/fakes/faults.c)
 fake_compiler := $(call fake_object,tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/board.c) $(fake_engine)
