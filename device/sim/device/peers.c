@@ -5,6 +5,7 @@
 #include "device/sim/device/calls.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
+#include "device/sim/machine/uplinks.h"
 #include "device/sim/model/model_links.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path)
 	const double injection =
 		fmin(sim_injection_bandwidth(&from->model), sim_injection_bandwidth(&to->model));
 	memset(path, 0, sizeof(*path));
+	snprintf(path->meet, sizeof(path->meet), "%s", sim_uplink_meet(from, to));
 	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER) ||
 	    !sim_way_exists(from, to) || !sim_way_exists(to, from)) {
 		snprintf(path->access, sizeof(path->access), "not_supported");

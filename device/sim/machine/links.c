@@ -35,6 +35,7 @@
 #include "device/sim/machine/device.h"
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/streams.h"
+#include "device/sim/machine/uplinks.h"
 #include "device/sim/model/model_links.h"
 
 #include <errno.h>
@@ -196,6 +197,7 @@ void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, dou
 	if (!isinf(sim_injection_bandwidth(&to->model)))
 		flow_need(f, &to->peer_in, volume);
 	need_way(f, from, to, volume);
+	sim_uplink_need_peer(f, from, to, volume);
 }
 
 /* Bytes between two devices. */

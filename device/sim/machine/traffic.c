@@ -8,7 +8,8 @@
  *                   then see CACHE
  *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth; on
  *                   another NUMA node than the device's, which is its index modulo numa_nodes,
- *                   far_bandwidth in either direction, too. dev_alloc() takes the device's node
+ *                   far_bandwidth in either direction, too. dev_alloc() takes the device's node.
+ *                   And the uplink: UPLINKS
  *   peer memory     peer_bandwidth of every link on the way, injection_bandwidth out of the source
  *                   and into the target, and the other's memory
  *   engine          engine_bandwidth, for copies
@@ -37,6 +38,7 @@
 #include "device/sim/machine/memory.h"
 #include "device/sim/machine/redirect.h"
 #include "device/sim/machine/streams.h"
+#include "device/sim/machine/uplinks.h"
 
 /* ------------------------------------------------------------------ what passes memory */
 
@@ -99,6 +101,7 @@ static void need_pinned(struct sim_dev *d, struct flow *f, const struct op_traff
 {
 	flow_need(f, &sim_machine.host_memory, volume);
 	flow_need(f, t->write ? &d->shared->link_up : &d->shared->link_down, volume);
+	sim_uplink_need(f, d, t->write, volume);
 	if (t->at->node != sim_near_node(d))
 		flow_need(f, t->write ? &d->shared->far_up : &d->shared->far_down, volume);
 }

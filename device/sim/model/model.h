@@ -57,6 +57,8 @@ struct sim_model {
 	uint32_t engine_cache;    /* 1: copies of engines go through it */
 	uint32_t numa_nodes;      /* of the host */
 	uint32_t tenants;         /* partitions of a device: TENANTS (machine/traffic.c) */
+	uint32_t uplink_devices;  /* that share an uplink to the host; 0, as in "default": none */
+	uint32_t uplink_peers;    /* 1: copies between devices of different uplinks pass them */
 	uint32_t memory_adds;     /* 1: it adds what is written to it */
 	uint32_t memory_control;  /* 1: how classes of traffic share memory can be changed */
 	uint32_t memory_policy;   /* enum dev_memory_policy: fair or compute-first */
@@ -94,6 +96,7 @@ struct sim_model {
 	double peer_bandwidth, engine_bandwidth, unit_bandwidth;
 	double injection_bandwidth; /* 0: peer_bandwidth */
 	double far_bandwidth;
+	double uplink_bandwidth;     /* one way */
 	double flops_f32, flops_f64; /* of one unit */
 	/* The same of GEMMs in these types; 0, as in "default": the device has none. */
 	double flops_tf32, flops_f16, flops_bf16, flops_f8;

@@ -53,9 +53,9 @@ struct resource {
 /* A block has at most FLOW_OWN demands for its unit and its device, and FLOW_PEER for every array
  * in another device's memory. The rest is for links; peers.c refuses operations that pass
  * more. */
-#define FLOW_DEMANDS 98
-#define FLOW_OWN 16
-#define FLOW_PEER 5
+#define FLOW_DEMANDS 104
+#define FLOW_OWN 18
+#define FLOW_PEER 7
 
 /* One copy, or blocks that move and compute the same at the same time. */
 struct flow {
