@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/dev.h"
 #include "lib/err.h"
+#include "lib/pci_ports.h"
+#include "lib/processor.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -35,6 +38,51 @@ int dev_health_read(struct dev *d, struct dev_telemetry *samples, size_t *count_
 	if (d->ops->health_read)
 		return d->ops->health_read(d, samples, count_p);
 	*count_p = 0;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ upstream */
+
+static bool find_shared_port(const struct dev *d, const struct dev *other, const char *folder,
+			     struct dev_upstream *u)
+{
+	if (!pci_shared_port(folder, d->props.bus, other->props.bus, u->port))
+		return false;
+	u->state = u->port[0] ? DEV_UPSTREAM_SHARED : DEV_UPSTREAM_APART;
+	return true;
+}
+
+static void find_meeting_place(const struct dev_path *path, struct dev_upstream *u)
+{
+	static const struct {
+		const char *meet;
+		enum dev_upstream_state state;
+	} places[] = {{"device", DEV_UPSTREAM_SHARED},
+		      {"switch", DEV_UPSTREAM_SHARED},
+		      {"switches", DEV_UPSTREAM_SHARED},
+		      {"host_bridge", DEV_UPSTREAM_APART},
+		      {"system", DEV_UPSTREAM_APART}};
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (strcmp(path->meet, places[i].meet) == 0)
+			u->state = places[i].state;
+	if (u->state == DEV_UPSTREAM_UNKNOWN)
+		snprintf(u->why, sizeof(u->why),
+			 "neither the system nor the driver says where they meet");
+}
+
+int dev_upstream_read(struct dev *d, struct dev *other, struct dev_upstream *upstream)
+{
+	const char *folder = getenv("GPUSIG_PCI_DEVICES");
+	struct dev_path path;
+	int status = dev_path_read(d, other, &path);
+	*upstream = (struct dev_upstream){0};
+	if (status)
+		return status;
+	if (!folder && !dev_can(d, DEV_CAP_VIRTUAL_TIME) && processor_is_virtual() > 0)
+		snprintf(upstream->why, sizeof(upstream->why),
+			 "a virtual machine has buses of its own");
+	else if (!find_shared_port(d, other, folder ? folder : "/sys/bus/pci/devices", upstream))
+		find_meeting_place(&path, upstream);
 	return 0;
 }
 

@@ -69,6 +69,21 @@ struct dev_path {
 };
 int dev_path_read(struct dev *d, struct dev *other, struct dev_path *path);
 
+/* State of the ways of two devices to the host: with a part in common below the root complex, or
+ * not. */
+enum dev_upstream_state { DEV_UPSTREAM_UNKNOWN, DEV_UPSTREAM_SHARED, DEV_UPSTREAM_APART };
+struct dev_upstream {
+	enum dev_upstream_state state;
+	char port[32]; /* PCI address of the last port that both pass; "" unknown */
+	char why[128]; /* it is unknown, or "" */
+};
+
+/* As Linux shows the buses of both, or else as the driver says where they meet; that of a
+ * "numa_node" leaves it open, as some drivers look no closer. Unknown in a virtual machine, where a
+ * hypervisor shows buses of its own, unless time is virtual. A folder in GPUSIG_PCI_DEVICES stands
+ * for /sys/bus/pci/devices, and is believed there, too. */
+int dev_upstream_read(struct dev *d, struct dev *other, struct dev_upstream *upstream);
+
 /* The nominal rates of what joins a device to the host or to another device: no copy of many bytes
  * is faster, and headers of packets make every copy slower. Links are taken to carry both ways at
  * once. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/processor.h"
+#include "lib/first_line.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -168,4 +169,12 @@ bool processor_identify(const char *root, struct text *identity)
 			text_free(&c.values[f][k]);
 	text_free(&c.rest);
 	return family < FAMILIES && families[family].named;
+}
+
+int processor_is_virtual(void)
+{
+	char *flags = first_field_read("/proc/cpuinfo", "flags", ':');
+	const int found = !flags ? -1 : strstr(flags, " hypervisor") != NULL;
+	free(flags);
+	return found;
 }

@@ -18,4 +18,7 @@
  * holds a recorded proc/cpuinfo. True: there is a name in it. */
 bool processor_identify(const char *root, struct text *identity);
 
+/* 1: a virtual machine's; 0: not; -1: unknown, where the kernel lists no flags. */
+int processor_is_virtual(void);
+
 #endif

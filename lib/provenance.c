@@ -163,12 +163,11 @@ static void put_machine(struct json *j)
 	put_field(j, "cpu_family", "/proc/cpuinfo", "cpu family", ':');
 	put_field(j, "cpu_model", "/proc/cpuinfo", "model\t", ':');
 	put_field(j, "microcode", "/proc/cpuinfo", "microcode", ':');
-	char *flags = first_field_read("/proc/cpuinfo", "flags", ':');
-	if (flags)
-		json_bool(j, "virtual_machine", strstr(flags, " hypervisor") != NULL);
+	const int is_virtual = processor_is_virtual();
+	if (is_virtual >= 0)
+		json_bool(j, "virtual_machine", is_virtual);
 	else
 		json_null(j, "virtual_machine");
-	free(flags);
 	put_line(j, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	put_line(j, "clocksource",
 		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");

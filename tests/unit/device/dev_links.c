@@ -5,6 +5,7 @@
  */
 #include "device/dev.h"
 #include "lib/err.h"
+#include "tests/unit/lib/recorded_machine.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static const struct dev_link pcie_5 = TO_HOST(.generation = 1, .lanes = 16, .gen
 struct board {
 	struct dev dev;
 	struct dev_links links;
-	const char *path_kind;
+	const char *path_kind, *meet;
 	double path_bytes_per_s;
 };
 
@@ -44,6 +45,7 @@ static int read_path(struct dev *d, struct dev *other, struct dev_path *path)
 	const struct board *board = (struct board *)(void *)d;
 	memset(path, 0, sizeof(*path));
 	snprintf(path->kind, sizeof(path->kind), "%s", board->path_kind);
+	snprintf(path->meet, sizeof(path->meet), "%s", board->meet);
 	path->bytes_per_s = board->path_bytes_per_s;
 	return 0;
 }
@@ -54,7 +56,7 @@ static const struct dev_ops ops = {
 static struct board board_with(unsigned index, const struct dev_link *first,
 			       const struct dev_link *others, size_t count)
 {
-	struct board b = {.dev = {.ops = &ops, .index = index}, .path_kind = ""};
+	struct board b = {.dev = {.ops = &ops, .index = index}, .path_kind = "", .meet = ""};
 	snprintf(b.dev.props.bus, sizeof(b.dev.props.bus), "0000:0%c:00.0", 'a' + (int)index);
 	b.links.link[b.links.count++] = *first;
 	for (size_t i = 0; i < count; i++)
@@ -178,6 +180,46 @@ static void peers_are_as_fast_as_their_links(void)
 	expect_near(limit.in_bytes_per_s, 40e9, 0);
 }
 
+static void expect_upstream(struct board *a, struct board *b, enum dev_upstream_state state,
+			    const char *port)
+{
+	struct dev_upstream upstream;
+	require(dev_upstream_read(&a->dev, &b->dev, &upstream) == 0);
+	expect(upstream.state == state);
+	expect_str(upstream.port, port);
+	expect((upstream.why[0] != '\0') == (state == DEV_UPSTREAM_UNKNOWN));
+}
+
+static void ways_to_the_host_meet_where_the_driver_says(void)
+{
+	struct board a = board_with(0, &pcie_5, NULL, 0), b = board_with(1, &pcie_4, NULL, 0);
+	setenv("GPUSIG_PCI_DEVICES", "/dev/null", 1);
+	expect_upstream(&a, &b, DEV_UPSTREAM_UNKNOWN, "");
+	a.meet = "switches";
+	expect_upstream(&a, &b, DEV_UPSTREAM_SHARED, "");
+	a.meet = "host_bridge";
+	expect_upstream(&a, &b, DEV_UPSTREAM_APART, "");
+	a.meet = "numa_node";
+	expect_upstream(&a, &b, DEV_UPSTREAM_UNKNOWN, "");
+	unsetenv("GPUSIG_PCI_DEVICES");
+}
+
+/* The two are behind one switch, or not: what Linux shows goes before what the driver says. */
+static void the_system_goes_before_the_driver(void)
+{
+	struct board a = board_with(0, &pcie_5, NULL, 0), b = board_with(1, &pcie_4, NULL, 0);
+	char folder[64];
+	require(mkdtemp(root));
+	write_under_root("0x10de", "sys/pci0000:09/0000:09:01.0/0000:0a:00.0/vendor");
+	write_under_root("0x10de", "sys/pci0000:09/0000:09:01.0/0000:0b:00.0/vendor");
+	snprintf(folder, sizeof(folder), "%s/sys/pci0000:09/0000:09:01.0", root);
+	a.meet = "system";
+	setenv("GPUSIG_PCI_DEVICES", folder, 1);
+	expect_upstream(&a, &b, DEV_UPSTREAM_SHARED, "0000:09:01.0");
+	unsetenv("GPUSIG_PCI_DEVICES");
+	forget_machine();
+}
+
 static void simulated_devices_report_their_model(void)
 {
 	struct dev_set set;
@@ -190,6 +232,14 @@ static void simulated_devices_report_their_model(void)
 	require(dev_peer_limit_read(set.dev[0], set.dev[1], &limit) == 0);
 	expect_near(limit.in_bytes_per_s, 50e9, 0);
 	dev_close(&set);
+	/* Also in a virtual machine. */
+	struct dev_upstream upstream;
+	require(dev_open("sim:quiet?uplink_devices=2,uplink_bandwidth=1e9:0-2", 0, &set) == 0);
+	require(dev_upstream_read(set.dev[0], set.dev[1], &upstream) == 0);
+	expect(upstream.state == DEV_UPSTREAM_SHARED);
+	require(dev_upstream_read(set.dev[1], set.dev[2], &upstream) == 0);
+	expect(upstream.state == DEV_UPSTREAM_APART);
+	dev_close(&set);
 }
 
 int main(void)
@@ -200,6 +250,8 @@ int main(void)
 	test(other_links_to_the_host_replace_pcie);
 	test(peers_are_as_fast_as_their_path);
 	test(peers_are_as_fast_as_their_links);
+	test(ways_to_the_host_meet_where_the_driver_says);
+	test(the_system_goes_before_the_driver);
 	test(simulated_devices_report_their_model);
 	return test_done();
 }
