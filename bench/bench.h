@@ -512,4 +512,7 @@ void bench_course(struct bench_case *c, const char *name, const char *unit, cons
 double bench_median(const struct bench_case *c, unsigned variant);
 double bench_best(const struct bench_case *c, unsigned variant);
 
+/* In derive: a variant's seconds per iteration in each round; NULL where it is off, of 0 rounds. */
+const double *bench_seconds(const struct bench_case *c, unsigned variant, size_t *rounds_p);
+
 #endif

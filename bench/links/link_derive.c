@@ -29,29 +29,12 @@ static int derive_values(struct bench_case *c, const struct link_quantity *q, co
 
 /* ------------------------------------------------------------------ passes */
 
-struct pass_time {
-	struct link_log *log;
-	double parts;
-};
-
-static double compute_pass_time(const struct bench_round *r)
+void link_derive_take(const struct bench_case *c, struct link_log *log, unsigned variant)
 {
-	const struct pass_time *of = r->arg;
-	link_log_take(of->log, (unsigned)r->variant, r->seconds[r->variant]);
-	return r->seconds[r->variant] / of->parts;
-}
-
-int link_derive_pass_time(struct bench_case *c, const struct link_quantity *q, double parts,
-			  const char *name, const char *formula)
-{
-	const unsigned variant = find_only_variant(q);
-	struct pass_time of = {.log = q->log, .parts = parts};
-	const struct bench_quantity time = {BENCH_FORMULA,
-					    {BENCH_OF(variant)},
-					    .unit = "s",
-					    .f = compute_pass_time,
-					    .arg = &of};
-	return bench_derive(c, name, (int)variant, &time, formula);
+	size_t rounds;
+	const double *seconds = bench_seconds(c, variant, &rounds);
+	for (size_t i = 0; i < rounds; i++)
+		link_log_take(log, variant, seconds[i]);
 }
 
 /* ------------------------------------------------------------------ values */

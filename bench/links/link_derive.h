@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Derived quantities of links, from the passes that are samples: of one link, of the worst one, and
- * the median over all of them. In derive; link_derive_pass_time() is the first, as it finds out
- * which passes are samples.
+ * the median over all of them. In derive, after link_derive_take().
  */
 #ifndef GPUSIG_LINK_DERIVE_H
 #define GPUSIG_LINK_DERIVE_H
@@ -19,9 +18,8 @@ struct link_quantity {
 	int variant;       /* that the value is reported for; -1: the whole case */
 };
 
-/* Seconds of a pass of q's only variant / `parts`. */
-int link_derive_pass_time(struct bench_case *c, const struct link_quantity *q, double parts,
-			  const char *name, const char *formula);
+/* Mark the passes of a variant that are its samples, in the order of the rounds. */
+void link_derive_take(const struct bench_case *c, struct link_log *log, unsigned variant);
 
 /* The value of one link of q's only variant. */
 int link_derive_one(struct bench_case *c, const struct link_quantity *q, size_t link,

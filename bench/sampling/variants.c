@@ -60,6 +60,13 @@ double bench_best(const struct bench_case *c, unsigned variant)
 	return s->on && c->run->sampling->rounds ? s->summary.min : NAN;
 }
 
+const double *bench_seconds(const struct bench_case *c, unsigned variant, size_t *rounds_p)
+{
+	const struct bench_samples *s = &c->run->sampling->samples[variant];
+	*rounds_p = s->on ? c->run->sampling->rounds : 0;
+	return s->on ? s->seconds : NULL;
+}
+
 /* Capabilities that rows need, as a device without them is described; NULL: by their names. */
 static const char *const lacking_words[DEV_CAP_COUNT] = {
 	[DEV_CAP_COPY_ENGINE_BIT] = "the device has no copy engines",

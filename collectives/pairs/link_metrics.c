@@ -59,11 +59,10 @@ static void derive_all(struct bench_case *c, const struct link_metrics *m, uint6
 int link_metrics_derive(struct bench_case *c, const struct link_metrics *m)
 {
 	for (unsigned v = 0; v < PAIR_VARIANTS; v++) {
-		const struct link_quantity q = quantity_of(m, BIT(v), (int)v);
-		TRY(c->status,
-		    link_derive_pass_time(c, &q, m->pairing->rounds, "round_time",
-					  "time of a pass / its rounds; of a round: its slowest "
-					  "pair, or the sum of pairs that run alone"));
+		link_derive_take(c, m->log, v);
+		TRY(c->status, bench_time_each(c, "round_time", v, m->pairing->rounds,
+					       "time of a pass / its rounds; of a round: its "
+					       "slowest pair, or the sum of pairs that run alone"));
 	}
 	derive_all(c, m, BIT(PAIR_FORWARD) | BIT(PAIR_BACKWARD),
 		   (const char *const[]){"min_bandwidth", "median_bandwidth"},

@@ -116,8 +116,9 @@ static void derive_variant(struct sweep *s, unsigned variant)
 					.variants = UINT64_C(1) << variant,
 					.work = (double)t->bytes,
 					.variant = (int)variant};
-	TRY(c->status, link_derive_pass_time(c, &q, (double)t->count, "pair_time",
-					     "time of a sweep / its pairs"));
+	link_derive_take(c, &s->log, variant);
+	TRY(c->status, bench_time_each(c, "pair_time", variant, (double)t->count,
+				       "time of a sweep / its pairs"));
 	TRY(c->status,
 	    link_derive_worst(c, &q, "min_bandwidth", "of the pair with the lowest median"));
 	TRY(c->status, link_derive_median(c, &q, "median_bandwidth", "median over all pairs"));
