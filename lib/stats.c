@@ -29,7 +29,7 @@ double stats_quantile(const double *sorted, size_t n, double p)
 	return sorted[below] + part * (sorted[below + 1] - sorted[below]);
 }
 
-int stats_median_ranks(size_t n, size_t *low_p, size_t *high_p)
+int stats_median_bound(size_t n, double error, size_t *rank_p)
 {
 	double tail = 0.0, size = (double)n;
 	size_t low = 0;
@@ -38,16 +38,23 @@ int stats_median_ranks(size_t n, size_t *low_p, size_t *high_p)
 		double log_mass =
 			lgamma(size + 1) - lgamma(k + 1) - lgamma(size - k + 1) - size * log(2.0);
 		tail += exp(log_mass);
-		if (tail > 0.025)
+		if (tail > error)
 			break;
 	}
 	/* `low` is the first count whose tail is too large; the one before it is the last
 	 * allowed. */
 	if (low == 0)
 		return -ERANGE;
-	*low_p = low - 1;
-	*high_p = n - low;
+	*rank_p = low - 1;
 	return 0;
+}
+
+int stats_median_ranks(size_t n, size_t *low_p, size_t *high_p)
+{
+	const int status = stats_median_bound(n, 0.025, low_p);
+	if (status == 0)
+		*high_p = n - 1 - *low_p;
+	return status;
 }
 
 struct stats_summary stats_summarise(const double *x, size_t n, double *scratch)

@@ -21,6 +21,11 @@ double stats_quantile(const double *sorted, size_t n, double p);
  * can't reach 95 %: returns -ERANGE and leaves the outputs alone. */
 int stats_median_ranks(size_t n, size_t *low_p, size_t *high_p);
 
+/* The order statistic (0-based) that exceeds the median with a probability of `error` at most,
+ * whatever the distribution, and no lower than needed; number n - 1 - *rank_p is below the median
+ * with as little. -ERANGE: there is none, and the output is left alone. */
+int stats_median_bound(size_t n, double error, size_t *rank_p);
+
 /* Summary of a set of samples. ci_low and ci_high are NaN when n < 6. */
 struct stats_summary {
 	size_t n;

@@ -46,6 +46,20 @@ static void median_ranks(void)
 	}
 }
 
+/* P(Binomial(n, 1/2) <= rank): (1 + 10) / 1024 and (1 + 10 + 45) / 1024 around the two last. */
+static void bounds_of_the_median(void)
+{
+	size_t rank = 99;
+	expect(stats_median_bound(4, 0.05, &rank) == -ERANGE && rank == 99);
+	expect(stats_median_bound(5, 0.05, &rank) == 0 && rank == 0);
+	expect(stats_median_bound(10, 0.001, &rank) == 0 && rank == 0);
+	expect(stats_median_bound(10, 0.0009, &rank) == -ERANGE);
+	expect(stats_median_bound(10, 0.0108, &rank) == 0 && rank == 1);
+	expect(stats_median_bound(10, 0.0107, &rank) == 0 && rank == 0);
+	expect(stats_median_bound(10, 0.05, &rank) == 0 && rank == 1);
+	expect(stats_median_bound(10, 0.055, &rank) == 0 && rank == 2);
+}
+
 static void ranks_of_thousands(void)
 {
 	size_t low = 0, high = 0;
@@ -127,6 +141,7 @@ int main(void)
 	test(median_of_sorted);
 	test(quantiles_interpolate);
 	test(median_ranks);
+	test(bounds_of_the_median);
 	test(ranks_of_thousands);
 	test(interval_covers);
 	test(summary_of_samples);
