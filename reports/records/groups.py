@@ -10,7 +10,7 @@ from reports.records.jsonl import Json
 GROUPS: Dict[str, Tuple[str, ...]] = {
     "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split", "gemm/small_batch", "gemm/grouped"),
     "Memory": ("micro/memory", "micro/latency"),
-    "Links": ("micro/copy_path", "micro/peer_matrix"),
+    "Links": ("micro/copy_path", "micro/peer_matrix", "micro/link_contention"),
     "Copy engines": ("micro/copy_engines", "micro/copy_queue", "micro/copy_chunks", "micro/copy_command"),
     "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),
     "Overlap": (
