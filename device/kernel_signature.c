@@ -17,6 +17,11 @@
 		.size = sizeof(void *), .extent = kind, .each = count * sizeof(type),              \
 		.alignment = sizeof(type), .corruptible = spoilt                                   \
 	}
+#define NUMBERS(kind, count, type, does, spoilt)                                                   \
+	{                                                                                          \
+		.size = sizeof(void *), .extent = kind, .each = (count) * sizeof(type),            \
+		.access = does, .alignment = DEV_KERNEL_ALIGN, .corruptible = spoilt               \
+	}
 
 #define NOTHING                                                                                    \
 	{                                                                                          \
@@ -26,6 +31,10 @@
 #define WRITES(type) ARRAY(KERNEL_WRITES, true)
 #define ADDS_TO(type) ARRAY(KERNEL_READS | KERNEL_WRITES, true)
 #define WALKS(type) ARRAY(0, false)
+#define READS_ROWS(count, type) NUMBERS(KERNEL_EXTENT_PER_ROW, count, type, KERNEL_READS, false)
+#define WRITES_ROWS(count, type) NUMBERS(KERNEL_EXTENT_PER_ROW, count, type, KERNEL_WRITES, true)
+#define READS_PARTS(count, type) NUMBERS(KERNEL_EXTENT_PER_PART, count, type, KERNEL_READS, false)
+#define WRITES_PARTS(count, type) NUMBERS(KERNEL_EXTENT_PER_PART, count, type, KERNEL_WRITES, true)
 #define RESULT(type) POINTER(KERNEL_EXTENT_FIXED, 1, type, true)
 #define RESULT_PER_BLOCK(type) POINTER(KERNEL_EXTENT_PER_BLOCK, 1, type, true)
 #define FLAG(type) POINTER(KERNEL_EXTENT_FIXED, 1, type, false)
@@ -43,6 +52,14 @@
 	{                                                                                          \
 		.size = sizeof(uint32_t), .reps = true                                             \
 	}
+#define ROWS                                                                                       \
+	{                                                                                          \
+		.size = sizeof(uint32_t), .rows = true                                             \
+	}
+#define PARTS                                                                                      \
+	{                                                                                          \
+		.size = sizeof(uint32_t), .parts = true                                            \
+	}
 #define FMAS(type)                                                                                 \
 	{                                                                                          \
 		.size = sizeof(uint64_t), .quantum = DEV_FMA_QUANTUM, .fma_bytes = sizeof(type)    \
@@ -55,6 +72,7 @@
 #define PLAIN
 #define STREAMING .streaming = true,
 #define TIMED .timed = true,
+#define WHOLE_BLOCKS .group_threads = DEV_ATTENTION_THREADS,
 #define MATRIX_UNITS .may_lack = true, .group_threads = 128,
 
 #define LIST(...)                                                                                  \
@@ -116,6 +134,22 @@ void kernel_args_copy(const struct kernel_signature *k, const void *const *args,
 		memcpy(&copies[i], args[i], k->parameters[i].size);
 }
 
+/* Number of rows, and of parts of a row, as the arguments say. */
+static uint64_t count_rows(const struct kernel_signature *k, const union kernel_arg *args)
+{
+	uint64_t count = 0;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
+		count = k->parameters[i].rows ? args[i].u32 : count;
+	return count;
+}
+static uint64_t count_parts(const struct kernel_signature *k, const union kernel_arg *args)
+{
+	uint64_t count = 0;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
+		count = k->parameters[i].parts ? args[i].u32 : count;
+	return count;
+}
+
 uint64_t kernel_args_extent(const struct kernel_signature *k, const union kernel_arg *args,
 			    unsigned i, uint32_t grid)
 {
@@ -132,6 +166,10 @@ uint64_t kernel_args_extent(const struct kernel_signature *k, const union kernel
 		return p->each;
 	case KERNEL_EXTENT_PER_BLOCK:
 		return (uint64_t)p->each * grid;
+	case KERNEL_EXTENT_PER_ROW:
+		return p->each * count_rows(k, args);
+	case KERNEL_EXTENT_PER_PART:
+		return p->each * count_rows(k, args) * count_parts(k, args);
 	}
 	return 0;
 }

@@ -30,9 +30,11 @@ enum kernel_extent {
 	KERNEL_EXTENT_BYTES, /* the kernel's u64 argument `bytes`, a multiple of DEV_KERNEL_ALIGN */
 	KERNEL_EXTENT_FIXED, /* `each` bytes */
 	KERNEL_EXTENT_PER_BLOCK, /* `each` bytes per block */
+	KERNEL_EXTENT_PER_ROW, /* `each` bytes for each row, as the kernel's argument `rows` says */
+	KERNEL_EXTENT_PER_PART, /* the same for each part of a row, as its arguments say */
 };
 
-/* Access of one pass to an array of `bytes`; 0: dependent loads. */
+/* Access of one pass to an array; 0: dependent loads. */
 #define KERNEL_READS 1u
 #define KERNEL_WRITES 2u
 
@@ -40,8 +42,9 @@ struct kernel_parameter {
 	uint32_t size; /* of the value; 0 past the last parameter */
 	enum kernel_extent extent;
 	uint32_t each;
-	uint32_t access;    /* of an array of `bytes` */
+	uint32_t access;    /* of an array, by one pass */
 	bool bytes, reps;   /* this argument is `bytes`, is `reps` */
+	bool rows, parts;   /* the same of u32 */
 	bool corruptible;   /* fault injection may corrupt the memory behind this pointer */
 	uint32_t quantum;   /* this u64 must be a multiple of it; 0: any value */
 	uint32_t fma_bytes; /* not 0: this u64 counts multiply-adds of numbers of that size */

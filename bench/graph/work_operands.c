@@ -42,7 +42,8 @@ static void add_matrices(struct node_operands *to, struct dev_gemm *g)
 static void add_arrays(struct node_operands *to, struct node *n)
 {
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
-		if (n->signature->parameters[i].extent == KERNEL_EXTENT_BYTES)
+		if (n->signature->parameters[i].extent == KERNEL_EXTENT_BYTES ||
+		    n->signature->parameters[i].access)
 			add_operand(to, &n->args[i].pointer,
 				    kernel_args_extent(n->signature, n->args, i, n->grid));
 }

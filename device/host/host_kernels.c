@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_kernels.h"
+#include "device/host/host_attention.h"
 #include "device/host/host_lock.h"
 #include "device/host/host_simd.h"
 #include "lib/bf16.h"
@@ -13,7 +14,7 @@
 static const struct host_simd *simd;
 
 /* Relaxed: what it points at is constant. */
-static const struct host_simd *current_simd(void)
+const struct host_simd *host_kernels_simd(void)
 {
 	const struct host_simd *now = __atomic_load_n(&simd, __ATOMIC_RELAXED);
 	return now ? now : host_simd_best();
@@ -48,8 +49,8 @@ static int read_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
 	const struct byte_range part = block_range(b, args[1].u64);
-	const uint32_t sum = current_simd()->read((const char *)args[0].pointer + part.start,
-						  part.bytes, args[2].u32);
+	const uint32_t sum = host_kernels_simd()->read((const char *)args[0].pointer + part.start,
+						       part.bytes, args[2].u32);
 	/* Relaxed: it is read once the launch has ended. */
 	__atomic_fetch_add((uint32_t *)args[3].pointer, sum, __ATOMIC_RELAXED);
 	return 0;
@@ -64,10 +65,13 @@ static int write_block(const struct host_block *b,
 	return 0;
 }
 
-static int write_run(const struct host_block *b) { return write_block(b, current_simd()->write); }
+static int write_run(const struct host_block *b)
+{
+	return write_block(b, host_kernels_simd()->write);
+}
 static int write_nt_run(const struct host_block *b)
 {
-	return write_block(b, current_simd()->write_nt);
+	return write_block(b, host_kernels_simd()->write_nt);
 }
 
 static int copy_block(const struct host_block *b, uint32_t reps,
@@ -82,19 +86,19 @@ static int copy_block(const struct host_block *b, uint32_t reps,
 
 static int copy_run(const struct host_block *b)
 {
-	return copy_block(b, argument_of(b, 3)->u32, current_simd()->copy);
+	return copy_block(b, argument_of(b, 3)->u32, host_kernels_simd()->copy);
 }
 static int copy_nt_run(const struct host_block *b)
 {
-	return copy_block(b, argument_of(b, 3)->u32, current_simd()->copy_nt);
+	return copy_block(b, argument_of(b, 3)->u32, host_kernels_simd()->copy_nt);
 }
 static int copy_once_run(const struct host_block *b)
 {
-	return copy_block(b, 1, current_simd()->copy);
+	return copy_block(b, 1, host_kernels_simd()->copy);
 }
 static int copy_once_nt_run(const struct host_block *b)
 {
-	return copy_block(b, 1, current_simd()->copy_nt);
+	return copy_block(b, 1, host_kernels_simd()->copy_nt);
 }
 
 static int triad_block(const struct host_block *b, uint32_t reps, float scale,
@@ -112,20 +116,20 @@ static int triad_block(const struct host_block *b, uint32_t reps, float scale,
 static int triad_run(const struct host_block *b)
 {
 	return triad_block(b, argument_of(b, 4)->u32, argument_of(b, 5)->f32,
-			   current_simd()->triad);
+			   host_kernels_simd()->triad);
 }
 static int triad_nt_run(const struct host_block *b)
 {
 	return triad_block(b, argument_of(b, 4)->u32, argument_of(b, 5)->f32,
-			   current_simd()->triad_nt);
+			   host_kernels_simd()->triad_nt);
 }
 static int triad_once_run(const struct host_block *b)
 {
-	return triad_block(b, 1, argument_of(b, 4)->f32, current_simd()->triad);
+	return triad_block(b, 1, argument_of(b, 4)->f32, host_kernels_simd()->triad);
 }
 static int triad_once_nt_run(const struct host_block *b)
 {
-	return triad_block(b, 1, argument_of(b, 4)->f32, current_simd()->triad_nt);
+	return triad_block(b, 1, argument_of(b, 4)->f32, host_kernels_simd()->triad_nt);
 }
 
 /* A triad that overwrites its first operand. */
@@ -134,8 +138,9 @@ static int reduce_add_run(const struct host_block *b)
 	const union kernel_arg *args = b->args;
 	const struct byte_range part = block_range(b, args[2].u64);
 	float *dst = (float *)args[0].pointer + part.start / sizeof(float);
-	current_simd()->triad(dst, dst, (const float *)args[1].pointer + part.start / sizeof(float),
-			      part.bytes, args[3].u32, 1.0f);
+	host_kernels_simd()->triad(dst, dst,
+				   (const float *)args[1].pointer + part.start / sizeof(float),
+				   part.bytes, args[3].u32, 1.0f);
 	return 0;
 }
 
@@ -156,14 +161,14 @@ static int reduce_add_bf16_run(const struct host_block *b)
 static int fma_f32_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
-	((float *)args[0].pointer)[b->index] = current_simd()->fma_f32(args[1].u64);
+	((float *)args[0].pointer)[b->index] = host_kernels_simd()->fma_f32(args[1].u64);
 	return 0;
 }
 
 static int fma_f64_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
-	((double *)args[0].pointer)[b->index] = current_simd()->fma_f64(args[1].u64);
+	((double *)args[0].pointer)[b->index] = host_kernels_simd()->fma_f64(args[1].u64);
 	return 0;
 }
 
@@ -251,6 +256,7 @@ static int await_run(const struct host_block *b)
 #define PLAIN(kernel) kernel##_run
 #define STREAMING(kernel) kernel##_run
 #define TIMED(kernel) kernel##_run
+#define WHOLE_BLOCKS(kernel) kernel##_run
 #define MATRIX_UNITS(kernel) NULL
 #define BODY(kernel, trait, parameters) [KERNEL_##kernel] = trait(kernel),
 

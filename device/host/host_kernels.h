@@ -18,6 +18,9 @@ struct dev_kernel {
  * so; nobody writes to it. */
 struct dev_kernel *host_kernel_named(const char *name);
 
+/* The instruction set of kernels. */
+const struct host_simd *host_kernels_simd(void);
+
 /* For tests: sets the instruction set that all kernels of the process use from now on. */
 void host_kernels_use(const struct host_simd *set);
 

@@ -2,6 +2,7 @@
 #include "device/host/host_simd.h"
 
 #include <stdbool.h>
+#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -20,6 +21,8 @@
 /* Keeps the compiler from merging passes, and from replacing a store loop by memset or memcpy,
  * which select store instructions by size. */
 #define KEEP_LOOP() __asm__ volatile("" : : : "memory")
+
+typedef float quad __attribute__((vector_size(16)));
 
 #define QUANTUM DEV_KERNEL_ALIGN
 #define CACHE_LINE 64

@@ -27,6 +27,12 @@ struct host_simd {
 			 float scale);
 	float (*fma_f32)(uint64_t fmas); /* `fmas` a multiple of DEV_FMA_QUANTUM; a finite number */
 	double (*fma_f64)(uint64_t fmas);
+	/* Rows have DEV_ATTENTION_DEPTH numbers. scores[r*keys + j] = the product of row r of four
+	 * rows of q and row j of k. sums[r] += weights[r*keys + j] v[j], of four rows, too. */
+	void (*dot_rows)(float *scores, const float *q, const float *k, uint32_t keys);
+	void (*add_rows)(float *sums, const float *weights, const float *v, uint32_t keys);
+	/* x[i] <- 2^(scale*x[i] - less), within 2^-21 of it, at least 2^-126; their sum. */
+	float (*exp2)(float *x, uint32_t count, float scale, float less);
 };
 
 /* The fastest instruction set that this processor supports. */

@@ -122,6 +122,55 @@ def check_reduce_add(code, name: str) -> None:
     expect(a, wanted)
 
 
+def bf16(numbers):
+    """The upper halves of numbers that bf16 has."""
+    return array(np.asarray(numbers, F32).view(U32) >> 16, np.uint16)
+
+
+@answer("attention_f32", "attention_bf16")
+def check_attention(code, name: str) -> None:
+    """Two heads of five rows, of which four are a group; a step of keys and a part of one."""
+    heads, rows, keys, parts = 2, 5, 70, 2
+    q, k, v = (integers((heads, n, 128), F32, n) / F32(16) for n in (rows, keys, keys + 1))
+    v = v[:, :keys]
+    part, whole = guarded(heads * rows * parts * 132, F32)
+    stored = bf16 if name.endswith("bf16") else lambda numbers: array(numbers, F32)
+    memory = [stored(x) for x in (q, k, v)]
+    code.launch(name, 2, 256, part, *memory, U64(memory[1].nbytes), U32(heads * rows), U32(parts), U32(heads))
+    expect(whole[len(part) :], np.full(64, 77))
+    for head, row, number in np.ndindex(heads, rows, parts):
+        of = slice(keys * number // parts, keys * (number + 1) // parts)
+        scores = k[head, of].astype(F64) @ q[head, row].astype(F64) / np.log(2) / np.sqrt(128)
+        got = part.reshape(heads, rows, parts, 132)[head, row, number].astype(F64)
+        weights = np.exp2(scores - got[128])
+        assert np.abs(got[:128] - weights @ v[head, of]).max() <= 1e-4 * weights.sum(), (head, row, number)
+        expect(got[128:130], [scores.max(), weights.sum()], 1e-4)
+
+
+@answer("attention_merge")
+def check_attention_merge(code, name: str) -> None:
+    rows, parts = 3, 2
+    part = integers((rows, parts, 132), F32)
+    part[:, :, 129] = 9
+    weights = np.exp2(part[:, :, 128])
+    wanted = (part[:, :, :128] * weights[:, :, None]).sum(1) / (9 * weights.sum(1))[:, None]
+    out, whole = guarded(rows * 128, F32)
+    code.launch(name, 2, 64, out, part, U32(rows), U32(parts))
+    assert np.abs(out - wanted.ravel()).max() < 1e-4
+    expect(whole[len(out) :], np.full(64, 77))
+
+
+@answer("softmax_f32", "softmax_bf16")
+def check_softmax(code, name: str) -> None:
+    numbers = integers((64, 70), F32) / F32(2)
+    wanted = np.exp(numbers) / np.exp(numbers).sum(1)[:, None]
+    narrow = name.endswith("bf16")
+    x = bf16(numbers) if narrow else numbers
+    code.launch(name, 3, 64, x, U64(x.nbytes), U32(70))
+    got = (x.astype(U32) << 16).view(F32) if narrow else x
+    expect(got, wanted, 0.004 if narrow else 1e-4)
+
+
 @answer("reduce_add_bf16")
 def check_reduce_add_bf16(code, name: str) -> None:
     """Integers around 256, from where on bf16 has the even ones alone."""

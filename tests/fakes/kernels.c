@@ -19,6 +19,12 @@
 #define WRITES(type) type *
 #define ADDS_TO(type) type *
 #define WALKS(type) const type *
+#define READS_ROWS(count, type) const type *
+#define WRITES_ROWS(count, type) type *
+#define READS_PARTS(count, type) const type *
+#define WRITES_PARTS(count, type) type *
+#define ROWS uint32_t
+#define PARTS uint32_t
 #define RESULT(type) type *
 #define RESULT_PER_BLOCK(type) type *
 #define FLAG(type) const type *
@@ -32,6 +38,7 @@
 #define PLAIN
 #define STREAMING
 #define TIMED , struct gpu_timed
+#define WHOLE_BLOCKS
 #define MATRIX_UNITS
 #define LIST(...) __VA_ARGS__
 #define AGREES(kernel, trait, parameters)                                                          \

@@ -9,9 +9,11 @@
 
 #include "tests/fakes/engine/fibers.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdint.h>
 
+typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
@@ -54,6 +56,7 @@ typedef struct {
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 #define opaque_u32(x) __asm__ volatile("" : "+r"(x))
 #define opaque_u64(x) __asm__ volatile("" : "+r"(x))
+#define exp2_f32(x) exp2f(x)
 #define load_at(address) (*(const u64 *)(uintptr_t)(address))
 #define store_streaming(at, value) ((void)(*(at) = (value)))
 #define atomic_add_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_RELAXED))

@@ -4,7 +4,7 @@
  * over the primitives of kernels_portability.inc: no template, no vendor. NVRTC and HIPRTC compile it at open, with built-ins and
  * without any header; clang -x hip and nvcc compile it too; with GPUSIG_ON_CPU it is C11, for the fake drivers of the tests.
  *
- *   u32 u64 i64                       unsigned int, unsigned and signed long long (on a CPU: types of that size)
+ *   u16 u32 u64 i64                   unsigned short, unsigned int, unsigned and signed long long (on a CPU: types of that size)
  *   words4 floats4 doubles2           vectors of 16 bytes with members x y z w
  *   KERNEL                            a function that the host launches, with at most 256 threads a block
  *   KERNEL_TWO_PER_UNIT               the same, with few enough registers for two blocks a unit
@@ -26,6 +26,7 @@
  *   store_system_u64(at, value)       the same
  *   fence_system()                    orders earlier stores before later ones, among the host and all devices
  *   pause_briefly()                   sleeps for well under a microsecond
+ *   exp2_f32(x)                       2^x, within 2^-21 of it; 0 if that is below 2^-126
  *   ticks()                           u64: the device's timer, the same on all units
  *   cycles()                          u64: the unit's core clock; the bits of CYCLES_MASK are valid
  */
@@ -82,5 +83,7 @@ DEVICE void multiply_textbook(const floats4 *a, u32 pitch, const floats4 *b, flo
 #include "device/gpu/kernels/kernels_textbook.inc"
 #undef DEPTH
 #undef NAME
+
+#include "device/gpu/kernels/kernels_attention.inc"
 
 #include "device/gpu/kernels/kernels_mma.inc"

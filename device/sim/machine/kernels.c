@@ -52,7 +52,9 @@ static uint64_t own_footprint(const struct sim_dev *d, const struct op *op)
 {
 	uint64_t footprint = 0;
 	for (unsigned i = 0; i < op->traffics; i++)
-		footprint += sim_is_own(d, op->work->traffic[i].at) ? bytes_argument(op) : 0;
+		footprint += sim_is_own(d, op->work->traffic[i].at)
+				     ? op->work->range[op->work->traffic[i].use].bytes
+				     : 0;
 	return footprint;
 }
 
@@ -147,11 +149,12 @@ uint32_t kernel_blocks_alike(const struct op *op, uint32_t block)
 static void count_traffic(struct sim_dev *d, struct op *op)
 {
 	const struct kernel_parameter *p = op->type->signature->parameters;
-	const double volume = (double)bytes_argument(op) * reps_argument(op);
+	const double reps = reps_argument(op);
 	unsigned uses = 0;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (p[i].access)
-			op_traffic(op, uses, volume, p[i].access & KERNEL_WRITES, PATH_MEMORY);
+			op_traffic(op, uses, reps * (double)op->work->range[uses].bytes,
+				   p[i].access & KERNEL_WRITES, PATH_MEMORY);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
 	const uint64_t footprint = own_footprint(d, op);
@@ -159,7 +162,8 @@ static void count_traffic(struct sim_dev *d, struct op *op)
 	uses = 0;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (p[i].access == (KERNEL_READS | KERNEL_WRITES))
-			op_traffic(op, uses, volume, false, op->work->traffic[0].path);
+			op_traffic(op, uses, reps * (double)op->work->range[uses].bytes, false,
+				   op->work->traffic[0].path);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
 	read_again(d, op, footprint);
@@ -347,6 +351,24 @@ static void finish_fma_f64(struct op *op, uint32_t block)
 	((double *)op->work->arg[0].pointer)[block] = 0.5;
 }
 
+/* ------------------------------------------------------------------ attention */
+
+/* Every row is multiplied with all keys of its head, and adds up as many values. */
+static int prepare_attention(struct sim_dev *d, struct op *op)
+{
+	const struct kernel_signature *k = op->type->signature;
+	const uint32_t rows = op->work->arg[5].u32, parts = op->work->arg[6].u32,
+		       heads = op->work->arg[7].u32;
+	const double numbers = (double)bytes_argument(op) * DEV_ATTENTION_DEPTH /
+			       k->parameters[1].each; /* of all keys */
+	if (parts == 0 || heads == 0 || rows % heads)
+		return err_note(-EINVAL, "sim: %s: %u rows, %u parts, %u heads", k->name, rows,
+				parts, heads);
+	op->block_flops = 4.0 * rows / heads * numbers / op->grid;
+	op->peak_flops = d->model.flops_f32 * 1e-9;
+	return 0;
+}
+
 /* ------------------------------------------------------------------ the table */
 
 /* Kernels without a row take their cost from the list, and their result from the CPU's kernel,
@@ -361,6 +383,8 @@ static const struct kernel_type own_types[KERNELS] = {
 	[KERNEL_triad] = {.finish = finish_triad},
 	[KERNEL_triad_nt] = {.finish = finish_triad},
 	[KERNEL_reduce_add] = {.finish = finish_reduce_add},
+	[KERNEL_attention_f32] = {.prepare = prepare_attention},
+	[KERNEL_attention_bf16] = {.prepare = prepare_attention},
 	[KERNEL_chase] = {.prepare = prepare_chase, .finish = finish_chase},
 	[KERNEL_fma_f32] = {.finish = finish_fma_f32},
 	[KERNEL_fma_f64] = {.finish = finish_fma_f64},

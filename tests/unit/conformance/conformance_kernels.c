@@ -310,6 +310,8 @@ static void kernels_reach_pinned_memory(void)
 	dev_stream_close(on.d, s);
 }
 
+#include "tests/unit/conformance/conformance_attention.h"
+
 /* ------------------------------------------------------------------ chase */
 
 /* Sattolo's algorithm: one cycle through all entries in random order. */
@@ -514,6 +516,7 @@ static void await_does_its_work(void)
 #define PLAIN(kernel) RULE(kernel##_does_its_work),
 #define STREAMING(kernel) RULE(kernel##_does_its_work),
 #define TIMED(kernel) RULE(kernel##_does_its_work),
+#define WHOLE_BLOCKS(kernel) RULE(kernel##_does_its_work),
 #define MATRIX_UNITS(kernel)
 #define KERNEL_RULE(kernel, trait, parameters) trait(kernel)
 

@@ -106,7 +106,70 @@ static void arithmetic_is_finite_and_repeats(const struct host_simd *s)
 	}
 }
 
+enum { DEPTH = DEV_ATTENTION_DEPTH, KEYS = 7 };
+static float rows[4][DEPTH], keys[KEYS][DEPTH];
+
+/* Small integers: exact in any order. */
+static void fill_rows(void)
+{
+	for (int i = 0; i < 4 * DEPTH; i++)
+		rows[i / DEPTH][i % DEPTH] = (float)(i * 5 % 11 - 5);
+	for (int i = 0; i < KEYS * DEPTH; i++)
+		keys[i / DEPTH][i % DEPTH] = (float)(i * 3 % 13 - 6);
+}
+
+static void rows_are_exact(const struct host_simd *s)
+{
+	float scores[4 * KEYS + 1], sums[4][DEPTH];
+	fill_rows();
+	scores[4 * KEYS] = 77.0f;
+	s->dot_rows(scores, rows[0], keys[0], KEYS);
+	for (int i = 0; i < 4 * KEYS; i++) {
+		float want = 0.0f;
+		for (int j = 0; j < DEPTH; j++)
+			want += rows[i / KEYS][j] * keys[i % KEYS][j];
+		expect(scores[i] == want);
+		scores[i] = (float)(i % 5 - 2);
+	}
+	expect(scores[4 * KEYS] == 77.0f);
+	memcpy(sums, rows, sizeof(sums));
+	s->add_rows(sums[0], scores, keys[0], KEYS);
+	for (int i = 0; i < 4 * DEPTH; i++) {
+		float want = rows[i / DEPTH][i % DEPTH];
+		for (int j = 0; j < KEYS; j++)
+			want += scores[i / DEPTH * KEYS + j] * keys[j][i % DEPTH];
+		expect(sums[i / DEPTH][i % DEPTH] == want);
+	}
+}
+
+/* Whole vectors and what is left; from what is 2^-126 to what is 2^20. */
+static void powers_are_close(const struct host_simd *s)
+{
+	enum { COUNT = 16 * 40 + 5 };
+	static float x[COUNT + 1];
+	double sum = 0.0;
+	for (int i = 0; i <= COUNT; i++)
+		x[i] = (float)i * 0.37f - 220.0f;
+	const float last = x[COUNT], got = s->exp2(x, COUNT, 1.5f, -1.0f);
+	for (int i = 0; i < COUNT; i++) {
+		const float from = (float)i * 0.37f - 220.0f;
+		const double want = exp2(fmax(1.5 * (double)from + 1.0, -126.0));
+		expect(fabs((double)x[i] - want) <= 0x1p-17 * want);
+		sum += want;
+	}
+	expect(fabs((double)got - sum) <= 0x1p-17 * sum && x[COUNT] == last);
+	for (int i = 0; i < COUNT; i++)
+		x[i] = -(float)i / COUNT;
+	(void)s->exp2(x, COUNT, 1.0f, 0.0f);
+	for (int i = 0; i < COUNT; i++) {
+		const double want = exp2(-(double)((float)i / COUNT));
+		expect(fabs((double)x[i] - want) <= 0x1p-21 * want);
+	}
+}
+
 static const struct host_simd *current;
+static void row_loops(void) { rows_are_exact(current); }
+static void exp2_loops(void) { powers_are_close(current); }
 static void read_loops(void) { sum_is_exact(current); }
 static void write_loops(void) { stores_are_exact(current); }
 static void copy_loops(void) { copies_are_exact(current); }
@@ -133,6 +196,8 @@ int main(void)
 		test(copy_loops);
 		test(triad_loops);
 		test(fma_loops);
+		test(row_loops);
+		test(exp2_loops);
 	}
 	return test_done();
 }
