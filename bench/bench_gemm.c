@@ -165,9 +165,8 @@ static int repeat_on_device(struct bench_case *c, struct dev *dev, char *at, uin
 	return status || !stream ? status : dev_stream_sync(dev, stream);
 }
 
-/* A `rows` x `columns` operand, which begins with one period; `values` are those of the period. */
-static void *open_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
-			  uint32_t columns, struct element_matrix *values_p)
+void *bench_gemm_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
+			 uint32_t columns, struct element_matrix *values_p)
 {
 	const uint64_t count = (uint64_t)rows * columns, each = p->element_bytes,
 		       period = count < BENCH_GEMM_PERIOD ? count : BENCH_GEMM_PERIOD;
@@ -207,9 +206,10 @@ static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev
 		return TRY(c->status,
 			   err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
 				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
-	p->a = open_operand(p, c, shape->m, shape->k, &p->host_a);
-	p->b = p->b_transposed ? open_operand(p, c, groups * shape->n, shape->k, &p->host_b)
-			       : open_operand(p, c, groups * shape->k, shape->n, &p->host_b);
+	p->a = bench_gemm_operand(p, c, shape->m, shape->k, &p->host_a);
+	p->b = p->b_transposed
+		       ? bench_gemm_operand(p, c, groups * shape->n, shape->k, &p->host_b)
+		       : bench_gemm_operand(p, c, groups * shape->k, shape->n, &p->host_b);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return c->status;
 }
