@@ -207,9 +207,8 @@ static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev
 			   err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
 				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
 	p->a = bench_gemm_operand(p, c, shape->m, shape->k, &p->host_a);
-	p->b = p->b_transposed
-		       ? bench_gemm_operand(p, c, groups * shape->n, shape->k, &p->host_b)
-		       : bench_gemm_operand(p, c, groups * shape->k, shape->n, &p->host_b);
+	p->b = p->b_transposed ? bench_gemm_operand(p, c, groups * shape->n, shape->k, &p->host_b)
+			       : bench_gemm_operand(p, c, groups * shape->k, shape->n, &p->host_b);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return c->status;
 }

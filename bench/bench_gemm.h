@@ -140,9 +140,9 @@ int bench_gemm_open_groups(struct bench_gemm *p, struct bench_case *c, struct de
 struct bench_gemm bench_gemm_group(const struct bench_gemm *p, uint32_t group);
 struct bench_gemm bench_gemm_ungrouped(const struct bench_gemm *p);
 
-/* One more operand on p->dev, of type p->type and p->element_bytes, as bench_gemm_open() fills A and
- * B: `rows` x `columns`, whose values are *values_p, without elements where there are no results.
- * The case owns it. NULL after an error of the case. */
+/* One more operand on p->dev, of type p->type and p->element_bytes, as bench_gemm_open() fills A
+ * and B: `rows` x `columns`, whose values are *values_p, without elements where there are no
+ * results. The case owns it. NULL after an error of the case. */
 void *bench_gemm_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
 			 uint32_t columns, struct element_matrix *values_p);
 

@@ -8,7 +8,14 @@ from typing import Dict, List, Mapping, Tuple
 from reports.records.jsonl import Json
 
 GROUPS: Dict[str, Tuple[str, ...]] = {
-    "Compute": ("gemm/efficiency", "gemm/sustained", "gemm/split", "gemm/small_batch", "gemm/grouped"),
+    "Compute": (
+        "gemm/efficiency",
+        "gemm/sustained",
+        "gemm/split",
+        "gemm/small_batch",
+        "gemm/grouped",
+        "gemm/attention",
+    ),
     "Memory": ("micro/memory", "micro/latency"),
     "Links": ("micro/copy_path", "micro/peer_matrix", "micro/link_contention"),
     "Copy engines": ("micro/copy_engines", "micro/copy_queue", "micro/copy_chunks", "micro/copy_command"),
@@ -17,6 +24,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "overlap/pair",
         "micro/copy_contention",
         "micro/contention",
+        "micro/neighbour",
         "overlap/ficco",
         "overlap/collective",
         "overlap/shaping",

@@ -168,6 +168,9 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("collectives/*", "best_bus_bandwidth"): of_fastest(rate(bus_bytes)),
     ("collectives/*", "best_time"): of_fastest(rounds(lambda t, v, c: t[v])),
     ("collectives/pairs", "round_time"): rounds(lambda t, v, c: t[v] / c.facts["rounds"]),
+    ("gemm/attention", "roofline_share"): rounds(
+        lambda t, v, c: max(t["read"], t["gemm"] * c.model(v, "flops") / c.model("gemm", "flops")) / t[v]
+    ),
     ("gemm/efficiency", "fraction_of_nominal"): rate(
         lambda c, v: (c.model(v, "flops") or c.model(v, "ops")) / nominal_flops(c, v)
     ),
@@ -273,6 +276,7 @@ def weights_bound(c: Case, v: str) -> float:
 
 
 BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
+    ("gemm/attention", "bandwidth"): lambda c, v: c.model(v, "bytes") / c.best("read"),
     ("gemm/efficiency", "flop_rate"): peak_bound,
     ("gemm/grouped", "bandwidth"): weights_bound,
     ("gemm/small_batch", "bandwidth"): weights_bound,

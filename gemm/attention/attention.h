@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The attention that a case of gemm/attention measures: its operands, and what it must give.
+ *
+ * softmax(Q K^T / sqrt(DEPTH)) V, for every KV head of every sequence. ATTENTION_GROUP query heads
+ * share a KV head (grouped-query attention, arXiv 2305.13245), as in Llama 3 (8 KV heads, depth
+ * 128), so the queries of a KV head are rows of one matrix. Nothing is masked. K and V lie in one
+ * allocation, all keys before all values. They are drawn in [-1, 1) and repeat as operands of GEMMs
+ * do (bench/bench_gemm.h); so do queries.
+ *
+ * The check. Of ATTENTION_CHECKED random rows the answer is computed in double from its definition.
+ * A weight p has a relative error e of its own, which is random, so an element of the result is off
+ * by e sqrt(sum of p^2 v^2) <= e R, R = sqrt(sum of p^2), a common factor of the weights being lost
+ * in their quotient. e is ATTENTION_TOLERANCE eps of f32 (1 + sqrt(keys) / 16) for arithmetic in
+ * f32, where the root is the growth of running sums; and of bf16, where scores and weights are
+ * rounded to it between the steps, 2^-6 besides: eight times what one rounding leaves. So in f32
+ * one key too few is found among a hundred million, in bf16 one of a thousand parts of a thousand
+ * keys is not. Of all other rows the check asks that they are means of V, within [-1, 1].
+ */
+#ifndef GPUSIG_ATTENTION_H
+#define GPUSIG_ATTENTION_H
+
+#include "bench/bench_gemm.h"
+#include "device/kernels.h"
+
+#define ATTENTION_GROUP 4u
+#define ATTENTION_CHECKED 8u
+#define ATTENTION_TOLERANCE 60.0
+
+struct attention {
+	bool decodes;               /* one query of each head */
+	uint32_t heads, rows, keys; /* KV heads of all sequences; rows of Q and keys of each */
+	struct bench_gemm operands; /* type and size of its numbers */
+	void *q, *kv;
+	uint64_t q_bytes, k_bytes, scores_bytes; /* of all heads; V has as many as K */
+	struct element_matrix host_q, host_kv;
+	uint32_t checked[ATTENTION_CHECKED];
+	double *answers, spread[ATTENTION_CHECKED]; /* rows; their R */
+};
+
+/* For an axis' `accept`: "decode-KEYS", one query of each head, or "prefill-KEYS", as many queries
+ * as keys. KEYS is a multiple of 32, so that the scores of a head fill whole DEV_KERNEL_ALIGN. */
+int attention_accept(const char *word);
+
+/* Sizes of the case's axes `type`, `phase`, `heads` and `batch`; nothing is allocated. */
+int attention_size(struct attention *a, const struct bench_case *c);
+
+/* The same, with operands, which the case owns, and answers. Returns c->status. */
+int attention_open(struct attention *a, struct bench_case *c);
+
+/* 2 * rows * keys * DEPTH for either product. */
+double attention_flops(const struct attention *a);
+
+/* Reads a result, rows of numbers of a type, back and compares. 0, -EBADMSG with a text, or a
+ * device error. */
+int attention_check(const struct attention *a, struct bench_case *c, const void *result,
+		    enum dev_type type);
+
+#endif
