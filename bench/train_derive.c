@@ -50,7 +50,7 @@ static void put_value(const struct train *t, struct bench_case *c, const char *n
 
 /* ------------------------------------------------------------------ power */
 
-/* Of the sensor that the device lists. */
+/* The reason that the sensor which the device lists gives. */
 static const char *why_no_power(const struct train *t)
 {
 	return t->no_energy[0] ? t->no_energy : t->no_power;
@@ -199,7 +199,7 @@ static struct medians {
 	return (struct medians){median_of(&rate), median_of(&clock)};
 }
 
-/* What lowers the rate but not the clock is no throttling. */
+/* A rate that falls without the clock is not throttled. */
 static void judge_fall(const struct train *t, struct bench_case *c, const struct medians *before,
 		       const struct medians *after)
 {

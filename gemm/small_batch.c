@@ -179,15 +179,15 @@ static int setup(struct bench_case *c)
 
 /* ------------------------------------------------------------------ bounds */
 
-/* Of floats or of integers. */
-static double operations(const struct bench_model *work) { return work->flops + work->ops; }
+/* Operations on floats or on integers. */
+static double count_operations(const struct bench_model *work) { return work->flops + work->ops; }
 
 /* The larger lower bound of a GEMM's time over that time; `arg` is the case's work. */
 static double share_of_bound(const struct bench_round *r)
 {
 	const struct bench_model *work = r->arg;
 	const double of_bytes = work[GEMM].bytes / work[READ].bytes * r->seconds[READ],
-		     of_flops = operations(&work[GEMM]) / operations(&work[SQUARE]) *
+		     of_flops = count_operations(&work[GEMM]) / count_operations(&work[SQUARE]) *
 				r->seconds[SQUARE];
 	return fmax(of_bytes, of_flops) / r->seconds[GEMM];
 }
@@ -204,9 +204,9 @@ static void derive_share(struct bench_case *c)
 	TRY(c->status, bench_derive(c, "share_of_bound", GEMM, &q,
 				    "max(bytes / bandwidth(read), flops / flop_rate(square)) / "
 				    "seconds(gemm), round by round"));
-	const bool memory =
-		bench_median(c, READ) * work[GEMM].bytes / work[READ].bytes >
-		bench_median(c, SQUARE) * operations(&work[GEMM]) / operations(&work[SQUARE]);
+	const bool memory = bench_median(c, READ) * work[GEMM].bytes / work[READ].bytes >
+			    bench_median(c, SQUARE) * count_operations(&work[GEMM]) /
+				    count_operations(&work[SQUARE]);
 	bench_fact_text(c, "limited_by", memory ? "memory" : "arithmetic");
 }
 

@@ -57,11 +57,10 @@ struct sim_model {
 	uint32_t engine_cache;    /* 1: copies of engines go through it */
 	uint32_t numa_nodes;      /* of the host */
 	uint32_t tenants;         /* partitions of a device: TENANTS (machine/traffic.c) */
-	uint32_t uplink_devices;  /* that share an uplink to the host; 0, as in "default": none */
-	uint32_t uplink_peers;    /* 1: copies between devices of different uplinks pass them */
-	uint32_t memory_adds;     /* 1: it adds what is written to it */
-	uint32_t memory_control;  /* 1: how classes of traffic share memory can be changed */
-	uint32_t memory_policy;   /* enum dev_memory_policy: fair or compute-first */
+	uint32_t uplink_devices, uplink_peers; /* UPLINKS (machine/uplinks.c) */
+	uint32_t memory_adds;                  /* 1: it adds what is written to it */
+	uint32_t memory_control; /* 1: how classes of traffic share memory can be changed */
+	uint32_t memory_policy;  /* enum dev_memory_policy: fair or compute-first */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
 		shared_reserved_bytes;
 	uint64_t memory_bytes, host_memory_bytes, llc_bytes;

@@ -55,7 +55,7 @@ class Comparison:
 
 
 def cut_of(case: Case) -> str:
-    """Of C; records before there was a choice have rows."""
+    """Cut of C; records before there was a choice have rows."""
     return str(case.axes.get("cut", "rows"))
 
 
