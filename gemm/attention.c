@@ -63,7 +63,7 @@ static int admit(const struct bench_case *c)
 	if (!(dev_props(c->dev)->gemm_types >> type & 1))
 		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
 				dev_type_names[type]);
-	const int status = attention_size(&a, c);
+	const int status = attention_size_axes(&a, c);
 	const double needed = 2.0 * (double)a.k_bytes + (double)a.scores_bytes;
 	if (status == 0 && needed > MEMORY_SHARE * (double)dev_props(c->dev)->memory_bytes)
 		return err_note(-ENOMEM,

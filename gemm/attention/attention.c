@@ -42,25 +42,33 @@ int attention_accept(const char *word)
 	return parse_phase(word, &keys, &decodes);
 }
 
-int attention_size(struct attention *a, const struct bench_case *c)
+int attention_size(struct attention *a, struct dev *dev, enum dev_type type, bool decodes,
+		   uint64_t heads, uint32_t keys)
 {
-	const enum dev_type type = (enum dev_type)axis_index(c, "type");
-	const uint64_t heads = axis_u64(c, "heads") * axis_u64(c, "batch");
-	int status = parse_phase(axis_str(c, "phase"), &a->keys, &a->decodes);
-	if (status)
-		return status;
-	const uint64_t rows = ATTENTION_GROUP * (uint64_t)(a->decodes ? 1 : a->keys);
-	if (heads * rows > UINT32_MAX / 2 || 2 * heads * a->keys > UINT32_MAX)
+	const uint64_t rows = ATTENTION_GROUP * (uint64_t)(decodes ? 1 : keys);
+	if (heads * rows > UINT32_MAX / 2 || 2 * heads * keys > UINT32_MAX)
 		return err_note(-ENOTSUP, "%llu heads of %u keys are too many",
-				(unsigned long long)heads, a->keys);
-	a->heads = (uint32_t)heads;
-	a->rows = (uint32_t)rows;
-	a->operands = (struct bench_gemm){
-		.dev = c->dev, .type = type, .element_bytes = dev_type_bytes(type)};
+				(unsigned long long)heads, keys);
+	*a = (struct attention){
+		.decodes = decodes,
+		.heads = (uint32_t)heads,
+		.rows = (uint32_t)rows,
+		.keys = keys,
+		.operands = {.dev = dev, .type = type, .element_bytes = dev_type_bytes(type)}};
 	a->q_bytes = heads * rows * DEPTH * a->operands.element_bytes;
-	a->k_bytes = heads * a->keys * DEPTH * a->operands.element_bytes;
-	a->scores_bytes = heads * rows * a->keys * a->operands.element_bytes;
+	a->k_bytes = heads * keys * DEPTH * a->operands.element_bytes;
+	a->scores_bytes = heads * rows * keys * a->operands.element_bytes;
 	return 0;
+}
+
+int attention_size_axes(struct attention *a, const struct bench_case *c)
+{
+	bool decodes = false;
+	uint32_t keys = 0;
+	int status = parse_phase(axis_str(c, "phase"), &keys, &decodes);
+	return status ? status
+		      : attention_size(a, c->dev, (enum dev_type)axis_index(c, "type"), decodes,
+				       axis_u64(c, "heads") * axis_u64(c, "batch"), keys);
 }
 
 double attention_flops(const struct attention *a)
@@ -121,8 +129,6 @@ static double answer_row(const struct attention *a, uint64_t row, double *weight
 
 int attention_open(struct attention *a, struct bench_case *c)
 {
-	if (TRY(c->status, attention_size(a, c)))
-		return c->status;
 	a->q = bench_gemm_operand(&a->operands, c, a->heads * a->rows, DEPTH, &a->host_q);
 	a->kv = bench_gemm_operand(&a->operands, c, 2 * a->heads * a->keys, DEPTH, &a->host_kv);
 	if (c->status || !bench_checked(c))

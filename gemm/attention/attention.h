@@ -13,9 +13,10 @@
  * by e sqrt(sum of p^2 v^2) <= e R, R = sqrt(sum of p^2), a common factor of the weights being lost
  * in their quotient. e is ATTENTION_TOLERANCE eps of f32 (1 + sqrt(keys) / 16) for arithmetic in
  * f32, where the root is the growth of running sums; and of bf16, where scores and weights are
- * rounded to it between the steps, 2^-6 besides: eight times what one rounding leaves. So in f32
- * one key too few is found among a hundred million, in bf16 one of a thousand parts of a thousand
- * keys is not. Of all other rows the check asks that they are means of V, within [-1, 1].
+ * rounded to it between the steps, 2^-6 besides: eight times what one rounding leaves. A key too
+ * few changes an element by about half its weight, R / (2 sqrt(keys)): in f32 it is found among a
+ * hundred thousand, in bf16 among some hundreds, and there among more if a thousandth of them is
+ * missing. Of all other rows the check asks that they are means of V, within [-1, 1].
  */
 #ifndef GPUSIG_ATTENTION_H
 #define GPUSIG_ATTENTION_H
@@ -42,10 +43,13 @@ struct attention {
  * as keys. KEYS is a multiple of 32, so that the scores of a head fill whole DEV_KERNEL_ALIGN. */
 int attention_accept(const char *word);
 
-/* Sizes of the case's axes `type`, `phase`, `heads` and `batch`; nothing is allocated. */
-int attention_size(struct attention *a, const struct bench_case *c);
+/* Everything but operands and answers, of an attention with so many keys and KV heads; and of the
+ * case's axes `type`, `phase`, `heads` and `batch`. -ENOTSUP: too large. */
+int attention_size(struct attention *a, struct dev *dev, enum dev_type type, bool decodes,
+		   uint64_t heads, uint32_t keys);
+int attention_size_axes(struct attention *a, const struct bench_case *c);
 
-/* The same, with operands, which the case owns, and answers. Returns c->status. */
+/* Then operands, which the case owns, and answers. Returns c->status. */
 int attention_open(struct attention *a, struct bench_case *c);
 
 /* 2 * rows * keys * DEPTH for either product. */

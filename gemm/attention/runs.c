@@ -165,7 +165,7 @@ int attention_runs_open(struct bench_case *c, unsigned chain)
 {
 	struct attention_runs *s = c->state;
 	struct attention *a = &s->attention;
-	if (attention_open(a, c))
+	if (TRY(c->status, attention_size_axes(a, c)) || attention_open(a, c))
 		return c->status;
 	const enum dev_type type = a->operands.type;
 	const struct shape square = bench_gemm_arithmetic_bound(dev_props(c->dev));

@@ -347,6 +347,42 @@ def of_gemm(m: Model, name: str, where: dict) -> Optional[float]:
     return 2.0 * rows * columns * k / gemm_s(m, kind, sides)
 
 
+def stream_s(m: Model, bytes_: float, flops: float = 0, passes: int = 1) -> float:
+    """A kernel whose blocks share what it moves, from the cache that is always warm if that holds it."""
+    fabric = m.llc_bandwidth if bytes_ <= m.llc_bytes else m.memory_bandwidth
+    moving = passes * bytes_ / min(fabric, unit_rate(m))
+    return kernel_start_s(m) + max(moving, flops / (m.units * m.flops_f32))
+
+
+def of_attention(m: Model, name: str, where: dict) -> Optional[float]:
+    """8 KV heads of one sequence, each of 4 query heads of depth 128; K and V are read in any case."""
+    if m.llc_tracked or "block_jitter_sigma" in m.keys:
+        return None
+    phase, _, length = where["phase"].partition("-")
+    keys, kind = 1024 * int(length.rstrip("K")), where["type"]
+    size, depth, heads, rows = BYTES[kind][0], 128, 8, 4 * (keys if phase == "prefill" else 1)
+    queries, cached, scores = (heads * n * size for n in (rows * depth, 2 * keys * depth, rows * keys))
+    results, flops = 4 * heads * rows * depth, 4 * heads * rows * keys * depth
+    parts = max(1, min(m.units * m.slots_per_unit // (heads * math.ceil(rows / 16)), keys // 64))
+    partial = 4 * heads * rows * parts * (depth + 4)
+    fused = stream_s(m, cached + queries + partial, flops) + stream_s(m, partial + results)
+    chain = stream_s(m, scores, passes=2) + heads * (gemm_s(m, kind, (rows, keys, depth)) + gemm_s(m, kind, (rows, depth, keys)))
+    read, large = stream_s(m, cached), 2.0 * large_side(m) ** 3
+    if name.endswith("read_share"):
+        return read / fused
+    if name.endswith("fused_speedup"):
+        return chain / fused
+    return max(read, flops / large * gemm_s(m, kind, (large_side(m),) * 3)) / chain
+
+
+def large_side(m: Model) -> int:
+    """Side of a square of at least two tiles of 128 for every unit."""
+    side = 512
+    while (side // 128) ** 2 < 2 * m.units:
+        side *= 2
+    return side
+
+
 def of_peers(m: Model, name: str, where: dict) -> Optional[float]:
     p, size = m.devices, where["size"]
     alpha = ns(m.copy_ns + m.peer_latency_ns)
@@ -406,6 +442,7 @@ LAWS = {
     "gemm/efficiency": of_gemm,
     "gemm/split": of_gemm,
     "gemm/sustained": of_gemm,
+    "gemm/attention": of_attention,
     "collectives/device_allgather": of_collectives,
     "collectives/device_allreduce": of_collectives,
     "collectives/device_reduce_scatter": of_collectives,
