@@ -440,15 +440,20 @@ void rotation_facts(const struct rotation *r, struct bench_case *c)
 struct work_graph *rotation_wash(struct bench_case *c, struct work_lanes *lanes,
 				 const uint32_t *lane_of_device)
 {
-	struct work_graph *g = bench_graph(c, lanes);
+	struct work_graph *g = bench_graph(c, lanes), *fill = bench_graph(c, lanes);
 	for (size_t i = 0; i < c->devices->count; i++) {
 		struct dev *dev = c->devices->dev[i];
-		uint64_t half = dev_props(dev)->llc_bytes / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN;
-		char *scratch = bench_alloc_on(c, dev, DEV_MEM_DEVICE, CACHES * half);
-		if (scratch)
-			work_graph_pass(g, lane_of_device[i], "copy", scratch, scratch + half, half,
-					0);
+		const uint64_t bytes = CACHES * padded_bytes(dev_props(dev)->llc_bytes);
+		const uint32_t reps = 1;
+		char *scratch = bench_alloc_on(c, dev, DEV_MEM_DEVICE, bytes);
+		char *sink = bench_alloc_on(c, dev, DEV_MEM_DEVICE, DEV_KERNEL_ALIGN);
+		const void *const args[] = {&scratch, &bytes, &reps, &sink};
+		if (!scratch || !sink)
+			continue;
+		work_graph_fill(fill, lane_of_device[i], scratch, 0, bytes);
+		work_graph_kernel(g, lane_of_device[i], "read", 0, args);
 	}
+	bench_graph_prepare(c, fill);
 	bench_graph_prepare(c, g);
 	return g;
 }

@@ -97,9 +97,9 @@ int rotation_collect(struct rotation *r);
 /* In derive: the facts "operand_sets" and "operand_set_bytes"; none for NULL. */
 void rotation_facts(const struct rotation *r, struct bench_case *c);
 
-/* A graph that no measurement times: touches twice the last-level cache of each device, so that
- * what ran before is in no cache. lanes[i] is a lane of device i. NULL, and an error of the case,
- * without memory. */
+/* A graph that no measurement times: reads twice the last-level cache of each device, so that what
+ * ran before is in no cache, and no cache has to write back for what runs next. lanes[i] is a lane
+ * of device i. NULL, and an error of the case, without memory. */
 struct work_graph *rotation_wash(struct bench_case *c, struct work_lanes *lanes,
 				 const uint32_t *lane_of_device);
 

@@ -64,6 +64,18 @@ options() {
 		for d in [{(x["name"], x["variant"]): x["value"] for x in cases[0]["derived"]}] for v in ("m8", "k8"))' <<<"$output"
 }
 
+@test "what brings cold operands about leaves nothing that a schedule has to write back" {
+	for op in ag-gemm gemm-rs; do
+		for machine in tracks back; do
+			measure sim:./$machine.model overlap/ficco --operands cold --shape n256 --op $op --copy-method engine --schedule serial,shard
+			[ "$status" = 0 ]
+			printf '%s\n' "$output" >$machine
+		done
+		cat tracks back | json '[all(back[v] < 1.03 * through[v] for v in ("serial", "shard")) for through, back in [[
+			{v["name"]: v["median_s"] for v in c["variants"]} for c in cases]]] == [True]'
+	done
+}
+
 @test "every overlap program finds cold operands in no cache: its GEMM alone takes as long as without one" {
 	for name in $PROGRAMS; do
 		# shellcheck disable=SC2046 # a list of words
