@@ -12,7 +12,7 @@ from reports.model import text
 from reports.model.fit import NoModel
 from reports.predict import check
 from reports.predict.answer import lacking, made_up
-from reports.predict.change import AS_IT_IS
+from reports.predict.change import AS_IT_IS, Change
 from reports.predict.correction import Corrections, exchange_of
 from reports.predict.machine import Machine, of_signature
 from reports.predict.search import Doubts, doubts, few_cases
@@ -24,6 +24,7 @@ from reports.signature import signature_file
 
 PROGRAM, GEMM = check.SCORED, "gemm/efficiency"
 GEMM_ALONE, COMMUNICATION, SERIAL = "gemm", "communication", "serial"
+TRACKED = "llc_tracked"  # key: a piece of B is in the cache only if something brought it there
 ROWS, COLUMNS = "rows", "columns"  # of C, that a schedule cuts
 BAD, CANNOT = 1, 77
 
@@ -227,15 +228,18 @@ class Adviser:
     ) -> dict[Sides, list[Need]]:
         """The keys without a measurement that choose another schedule, by more than ratios are off."""
         found: dict[Sides, list[Need]] = {}
-        runs = simulation.together([one.change for one in matter.matter])
-        for one, run in zip(matter.matter, runs):
+        changes = [(one.name, one.change) for one in matter.matter]
+        if self._machine.fitted and TRACKED in self._machine.fitted.missing:
+            changes.append((TRACKED, Change(TRACKED, (TRACKED + "=1",))))
+        runs = simulation.together([change for _, change in changes])
+        for (name, change), run in zip(changes, runs):
             changed = {} if isinstance(run, Failed) else _by_sides(run, self.corrections)[0]
             for sides, times in base.items():
                 after = changed.get(sides, {})
                 pick = min(times, key=lambda way: times[way])
                 if pick in after and after[pick] > min(after.values()) * (1 + self.ratio_error()):
-                    reason = self._reason_of(one.name)
-                    found.setdefault(sides, []).append(Need(one.name, one.change.text, reason))
+                    reason = self._reason_of(name)
+                    found.setdefault(sides, []).append(Need(name, change.text, reason))
         return found
 
     def predict(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Predicted]:

@@ -55,7 +55,7 @@ class Comparison:
 
 
 def cut_of(case: Case) -> str:
-    """Cut of C; records before there was a choice have rows."""
+    """Cut of C; that of records without the axis is rows."""
     return str(case.axes.get("cut", "rows"))
 
 

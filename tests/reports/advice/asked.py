@@ -21,7 +21,7 @@ from reports.records.jsonl import Json
 from tests.reports.model.simulated import BIN, PROGRAMS, measured
 
 BUILT = (BIN / "overlap" / "ficco").is_file()
-NEEDED = (*PROGRAMS, "gemm/efficiency")
+NEEDED = (*PROGRAMS, "micro/reduce", "gemm/efficiency")
 DEVICES = 4
 # As a GPU of a node, but for the numbers, which are in no proportion to those of any model that is built in.
 MODEL = """like = h100

@@ -41,8 +41,14 @@ OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", 
 def advice(seconds: float, error: float, measured: Optional[List[float]] = None) -> Json:
     """`measured`: the time of the pick and its interval."""
     plain = {"measured_s": None, "measured_ci_s": None}
-    serial = {"schedule": "serial", "copy_method": "engine", "predicted_s": 3 * seconds, **plain}
-    pick = {"schedule": "shard", "copy_method": "kernel", "predicted_s": seconds, **plain}
+    serial = {
+        "schedule": "serial",
+        "copy_method": "engine",
+        "cut": "rows",
+        "predicted_s": 3 * seconds,
+        **plain,
+    }
+    pick = {"schedule": "shard", "copy_method": "kernel", "cut": "columns", "predicted_s": seconds, **plain}
     if measured:
         pick.update(measured_s=measured[0], measured_ci_s=measured[1:])
     return {

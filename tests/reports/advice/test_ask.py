@@ -9,12 +9,13 @@ import tempfile
 import unittest
 import unittest.mock
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
 import workplace
 
 from reports.advice.answer import Question, answer
-from reports.advice.ask import Adviser, AdviseError, NoAnswer, Times, Work, measured_with
+from reports.advice.ask import Adviser, AdviseError, NoAnswer, Sides, Times, Way, Work, measured_with
+from reports.advice.table import table
 from reports.model import text
 from reports.predict import check
 from reports.records.jsonl import Json
@@ -25,13 +26,15 @@ SHAPES = [(4096, 4096, 4096), (1024, 4096, 512)]
 WITHIN = 0.05
 
 
-def true_times(work: Work, folder: Path) -> dict[tuple[int, int, int], Times]:
+def true_times(work: Work, folder: Path, shapes: Sequence[Sides] = SHAPES) -> dict[Sides, Times]:
     """Those of overlap/ficco on the machine itself."""
     (folder / "truth.model").write_text(asked.MODEL, encoding="utf-8")
     words = [str(asked.BIN / "overlap" / "ficco"), "--device", "sim:%s:0-3" % (folder / "truth.model")]
     words += [
         "--op",
         work.op,
+        "--cut",
+        "rows,columns" if work.op.startswith("gemm") else "rows",
         "--type",
         work.type,
         "--mflop",
@@ -41,14 +44,15 @@ def true_times(work: Work, folder: Path) -> dict[tuple[int, int, int], Times]:
         "--min-samples",
         "1",
     ]
-    words += ["--shape", ",".join("%dx%dx%d" % sides for sides in SHAPES), "--format", "json"]
+    words += ["--shape", ",".join("%dx%dx%d" % sides for sides in shapes), "--format", "json"]
     out = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
-    found: dict[tuple[int, int, int], Times] = {}
+    found: dict[Sides, Times] = {}
     for record in map(json.loads, out.splitlines()):
         if record["kind"] == "case":
-            m, n, k = (int(side) for side in record["case"]["shape"].split("x"))
-            for variant in record["variants"]:
-                way = (variant["name"], record["case"]["copy-method"])
+            case = record["case"]
+            m, n, k = (int(side) for side in case["shape"].split("x"))
+            for variant in record.get("variants", []):
+                way = Way(variant["name"], case["copy-method"], case["cut"])
                 found.setdefault((m, n, k), {})[way] = variant["median_s"]
     return found
 
@@ -69,13 +73,54 @@ class Asking(workplace.Scratch):
             for sides in SHAPES:
                 own, times = truth[sides], found[sides].times
                 self.assertLessEqual(set(times), set(own))
-                self.assertGreaterEqual(len({name for name, _ in times}), 4)
+                self.assertGreaterEqual(len({way.schedule for way in times}), 4)
                 for way, seconds in times.items():
                     self.assertAlmostEqual(seconds / own[way], 1, delta=WITHIN, msg=str((op, sides, way)))
                 pick = min(times, key=lambda way: times[way])
                 self.assertLessEqual(own[pick], (1 + WITHIN) * min(own[way] for way in times))
-                serial_s = min(s for (name, _), s in times.items() if name == "serial")
+                serial_s = min(s for way, s in times.items() if way.schedule == "serial")
                 self.assertLess(max(found[sides].gemm_s, found[sides].comm_s), serial_s)
+
+    def test_few_rows_are_cut_by_columns(self) -> None:
+        shapes = [(1, 8192, 4096), (8, 8192, 4096), (64, 8192, 4096), (4096, 4096, 4096)]
+        adviser, work = self.adviser(), Work("gemm-ar", "f32", asked.DEVICES)
+        truth = true_times(work, self.folder, shapes)
+        for sides in shapes:
+            advice = answer(adviser, Question(sides, work), [])
+            told = {Way(*(c[name] for name in Way._fields)): c["predicted_s"] for c in advice["candidates"]}
+            own = truth[sides]
+            for way, seconds in told.items():
+                self.assertAlmostEqual(seconds / own[way], 1, delta=WITHIN, msg=str((sides, way)))
+            fastest = min(s for way, s in own.items() if way.schedule in {way.schedule for way in told})
+            self.assertLessEqual(own[min(told, key=lambda way: told[way])], (1 + WITHIN) * fastest)
+            cuts = {way.schedule: {w.cut for w in told if w.schedule == way.schedule} for way in told}
+            self.assertEqual(cuts["serial"], {"columns" if sides[0] < asked.DEVICES else "rows"})
+            for schedule in ("shard", "hetero-fused-1d"):
+                self.assertIn("columns", cuts[schedule])
+                ways = [Way(schedule, "engine", cut) for cut in sorted(cuts[schedule])]
+                if len(ways) > 1 and sides[0] <= 64:
+                    self.assertLess(told[ways[0]], told[ways[1]])
+            text = table(advice)
+            self.assertIn(
+                " columns of C, which is then column-major"
+                if advice["pick"]["cut"] == "columns"
+                else " rows of C",
+                text,
+            )
+            self.assertLess(max(map(len, text.splitlines())), 81)
+        with self.assertRaisesRegex(
+            NoAnswer, "M = 1 cannot be cut into 4 parts with a row in each; only gemm-rs"
+        ):
+            adviser.predict(shapes[:1], Work("ag-gemm", "f32", asked.DEVICES))
+
+    def test_whether_a_cache_holds_what_was_not_read_decides_for_few_rows(self) -> None:
+        question = Question((1, 8192, 4096), Work("gemm-ar", "f32", asked.DEVICES))
+        known = answer(self.adviser(), question, [])
+        guessed = answer(self.adviser(asked.without("micro/reduce")), question, [])
+        self.assertNotIn("llc_tracked", [need["key"] for need in known["needs"]])
+        self.assertNotEqual(guessed["pick"], known["pick"])
+        self.assertIn(("llc_tracked", "llc_tracked=1"), [(n["key"], n["change"]) for n in guessed["needs"]])
+        self.assertFalse(guessed["decided"])
 
     def test_several_shapes_at_once_are_each_alone(self) -> None:
         adviser, work = self.adviser(), Work("ag-gemm", "bf16", asked.DEVICES)
@@ -161,10 +206,10 @@ class Asking(workplace.Scratch):
             checked = Adviser(asked.signature(), self.folder, asked.BIN, self.folder)
         after = answer(checked, Question(SHAPES[0], work), [])
         before_s, after_s = (
-            {(c["schedule"], c["copy_method"]): c["predicted_s"] for c in one["candidates"]}
+            {Way(c["schedule"], c["copy_method"], c["cut"]): c["predicted_s"] for c in one["candidates"]}
             for one in (advice, after)
         )
-        for way, ratio in ((("serial", "engine"), 1.1), ((fastest, "kernel"), 4.0)):
+        for way, ratio in ((Way("serial", "engine"), 1.1), (Way(fastest, "kernel"), 4.0)):
             self.assertAlmostEqual(after_s[way] / before_s[way], ratio)
         self.assertNotEqual(after["pick"]["schedule"], fastest)
         self.assertEqual((after["expected_error"], after["ratio_error"]), (0.03, 0.02))

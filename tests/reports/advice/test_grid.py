@@ -10,7 +10,7 @@ import unittest
 import workplace
 
 from reports.advice import grid
-from reports.advice.ask import Adviser, AdviseError, NoAnswer, Work
+from reports.advice.ask import Adviser, AdviseError, NoAnswer, Way, Work
 
 from tests.reports.advice import asked
 
@@ -73,7 +73,7 @@ class Tables(workplace.Scratch):
             head, ways, *sides = body[:5]
             self.assertEqual(head, "grid %s %s %d" % work)
             self.assertEqual(sides, ["m 1024 4096", "n 512 4096", "k 4096 8192"])
-            names = [tuple(way.split("/")) for way in ways.split()[1:]]
+            names = [Way(*way.split("/")) for way in ways.split()[1:]]
             own = adviser.times(asked_for.points(), work)
             for point, row in zip(asked_for.points(), body[5:13]):
                 told = dict(zip(names, row.split()))
@@ -85,7 +85,7 @@ class Tables(workplace.Scratch):
         self.assertEqual(body, [])
 
     def test_between_points_logarithms_are_interpolated(self) -> None:
-        way, other = ("serial", "engine"), ("shard", "kernel")
+        way, other = Way("serial", "engine"), Way("shard", "kernel")
         of = grid.Grid((100, 400), (10,), (10, 1000))
         times = {(m, 10, k): {way: 1e-9 * m * k**2, other: 1.0} for m in of.m for k in of.k}
         found = grid.interpolated(of, times, (200, 10, 300))
