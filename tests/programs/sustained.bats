@@ -115,3 +115,17 @@ recovers() { # SEED JITTER
 	truth 100 100e-12 1e9 1 1 0 1e9 '10 < course["time"][-1] < 86000' 'near("sustained_flop_rate", rate)' 'near("power", w1)' \
 		'[r["status"] for r in records if r["kind"] == "end"] == ["interrupted"]'
 }
+
+# The fakes' counters grow by 123.456 W, whatever they do and however slow this machine is.
+@test "the counters of energy of GPUs give the power, and without them samples do" {
+	need_fakes
+	for device in cuda hip; do
+		for fault in 'none=1 a counter of energy' 'nvmlDeviceGetTotalEnergyConsumption=3,rsmi_dev_energy_count_get=2 samples of power'; do
+			run --separate-stderr env FAKE_FAIL="${fault%% *}" LD_LIBRARY_PATH="$(fakes)" timeout "$HANGS_S" "$bin/gemm/sustained" \
+				--device "$device" --type f32 --shape n256 --min-samples 1 --max-samples 1 --format json
+			echo "$device $fault: $status $stderr"
+			truth 1 1 1e9 1 1 0 1e9 'near("power", 123.456)' 'near("power_cap_share", 123.456 / (700 if "cuda" in case["device"] else 500))' \
+				"case['facts']['energy_source'] == '${fault#* }'"
+		done
+	done
+}
