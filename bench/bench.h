@@ -334,6 +334,12 @@ bool bench_runs_warm(const struct bench_case *c);
  * ends within a few, and the case keeps what it has. */
 bool bench_stopped(const struct bench_case *c);
 
+/* ---- in setup: the case is a load for minutes, whose samples may find the device hot from the one
+ * before. That invalidates no case; bench_throttled() has the reason, or NULL, and the program
+ * flags what the samples gave. */
+void bench_may_throttle(struct bench_case *c);
+const char *bench_throttled(const struct bench_case *c);
+
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",
  * "above_bound", "gate", "queues", "soak" (docs/method/statistics.md says when). Flagged cases and
  * variants are kept in the records and enter no signature. "noisy" and "contended" are grades: the

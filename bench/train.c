@@ -25,6 +25,8 @@ void train_open(struct train *t, struct bench_case *c)
 {
 	const uint64_t minutes = axis_u64(c, "minutes");
 	t->is_long = minutes > 0;
+	if (t->is_long)
+		bench_may_throttle(c);
 	t->asked_s = t->is_long ? 60.0 * (double)minutes : SHORT_S;
 	for (unsigned i = 0; i < TRAIN_EVENTS; i++)
 		t->ends[i] = bench_event(c);

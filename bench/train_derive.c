@@ -272,6 +272,15 @@ static void put_course(const struct train *t, struct bench_case *c, const struct
 			bench_course(c, rows[j].name, rows[j].unit, rows[j].x, t->windows);
 }
 
+/* What the samples gave, if the device was hot from another load. */
+static void judge_samples(const struct train *t, struct bench_case *c)
+{
+	static const char *const names[] = {"time", "flop_rate", "bandwidth", "sustained_share"};
+	const char *why = bench_throttled(c);
+	for (size_t i = 0; why && i < sizeof(names) / sizeof(names[0]); i++)
+		bench_flag_value(c, names[i], (int)t->variant, "throttled", "%s", why);
+}
+
 void train_derive(const struct train *t, struct bench_case *c, const struct train_names *names)
 {
 	double until_s = INFINITY;
@@ -287,4 +296,5 @@ void train_derive(const struct train *t, struct bench_case *c, const struct trai
 		put_course(t, c, names);
 	}
 	put_temperatures(t, c, until_s);
+	judge_samples(t, c);
 }

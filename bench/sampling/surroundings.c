@@ -4,6 +4,7 @@
 #include "bench/run/resources.h"
 #include "bench/sampling/checks.h"
 #include "bench/sampling/samples.h"
+#include "lib/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -84,10 +85,21 @@ static void flag_device(struct bench_run *r, size_t d, const char *why)
 	if (r->surroundings->throttled >> d & 1)
 		return;
 	r->surroundings->throttled |= UINT64_C(1) << d;
-	if (r->set.count == 1)
+	if (r->surroundings->may_throttle)
+		text_fit(r->surroundings->why_throttled, sizeof(r->surroundings->why_throttled),
+			 "%s", why);
+	else if (r->set.count == 1)
 		bench_flag_variant(r, "throttled", -1, "%s", why);
 	else
 		bench_flag_variant(r, "throttled", -1, "device %u: %s", r->set.dev[d]->index, why);
+}
+
+void bench_may_throttle(struct bench_case *c) { c->run->surroundings->may_throttle = true; }
+
+const char *bench_throttled(const struct bench_case *c)
+{
+	const char *why = c->run->surroundings->why_throttled;
+	return why[0] ? why : NULL;
 }
 
 /* Flag devices that throttle now or did in the last `since_s` seconds (0: no earlier reading).
@@ -131,6 +143,8 @@ void bench_surroundings_clear(struct bench_run *r)
 	s->state.count = 0;
 	s->clock_before_hz = s->clock_after_hz = NAN;
 	s->throttled = 0;
+	s->may_throttle = false;
+	s->why_throttled[0] = '\0';
 	s->share_known = false;
 }
 
@@ -249,12 +263,13 @@ static void judge_surroundings(struct bench_run *r, const struct cpu_load *befor
 {
 	const struct cpu_share *load = &r->surroundings->share;
 	double min_hz = fmin(r->surroundings->clock_before_hz, r->surroundings->clock_after_hz);
+	char why[96];
+	snprintf(why, sizeof(why), "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * min_hz,
+		 1e-9 * r->surroundings->best_clock_hz);
 	/* A device with a driver for it is judged by what that reports, and where that is nothing,
 	 * not at all: a power limit lowers the clock, too. */
 	if (!bench_telemetry_lists_throttle(&r->surroundings->state) && clock_is_low(r, min_hz))
-		bench_flag_variant(r, "throttled", -1,
-				   "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * min_hz,
-				   1e-9 * r->surroundings->best_clock_hz);
+		flag_device(r, 0, why);
 	if (bench_virtual(r))
 		return;
 	judge_placement(r);

@@ -15,6 +15,8 @@ struct surroundings {
 	/* The current case's. */
 	double clock_before_hz, clock_after_hz; /* NaN: unknown; `before` when the device is warm */
 	uint64_t throttled;                     /* bit mask of devices that are flagged */
+	bool may_throttle;                      /* bench_may_throttle() was called */
+	char why_throttled[96];                 /* then; "": it did not */
 	double thermal_s[DEV_MAX];    /* seconds of thermal throttling when sampling began */
 	struct bench_telemetry state; /* of the first device right after the measurement */
 	struct cpu_share share; /* of the cores, while the case was measured or since before */

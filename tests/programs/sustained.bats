@@ -92,6 +92,17 @@ recovers() { # SEED JITTER
 		'"did not fall" in why("time_to_throttle")' 'sorted(course) == ["rate", "time"]'
 }
 
+@test "a load after another begins hot: its samples are flagged, and not its minutes" {
+	sustained 'idle_watt=100 joule_per_flop=100e-12 cap_watt=400 kelvin_per_watt=0.1 thermal_s=60 ambient_celsius=30 limit_celsius=65' \
+		--shape n4096,n2048
+	[ "$status" = 0 ]
+	output=$(grep -v '"shape":"n4096"' <<<"$output")
+	truth 100 100e-12 400 0.1 60 30 65 'near("rate_after", f2 * rate) if of("time_to_throttle") else near("sustained_flop_rate", f2 * rate)' \
+		'near("energy_per_flop", w2 / (f2 * rate))' 'near("temperature_end", limit)' 'derived["sustained_flop_rate"]["valid"]' \
+		'{f["quantity"] for f in case["validity"]["flags"]} == {"time", "flop_rate", "sustained_share"}' \
+		'{f["flag"] for f in case["validity"]["flags"]} == {"throttled"}' 'not derived["sustained_share"]["valid"]'
+}
+
 # Durations that grow by themselves are nothing that a clock does.
 @test "a rate that falls without the clock is no throttling" {
 	sustained 'idle_watt=100 joule_per_flop=100e-12 drift_per_s=0.0005'
