@@ -99,9 +99,10 @@ static int check_launch_limit(const struct bench_case *c, const struct shape *s)
 int bench_gemm_admit_type(const struct bench_case *c)
 {
 	const enum dev_type type = (enum dev_type)axis_index(c, "type");
-	if (!(dev_props(c->dev)->gemm_types >> type & 1))
-		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
-				dev_type_names[type]);
+	const struct dev_props *props = dev_props(c->dev);
+	if (!(props->gemm_types >> type & 1))
+		return err_note(-ENOTSUP, "%s GEMM is not supported on this device, with %s",
+				dev_type_names[type], props->blas);
 	return dev_type_is_plain(type) || axis_has_type(c, "type")
 		       ? 0
 		       : err_note(-ENOTSUP, "this program has no GEMM of %s", dev_type_names[type]);

@@ -51,10 +51,11 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 		  DEV_CAP_COPY_BATCH | DEV_CAP_UNIT_MASK;
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
-		p->gemm_types = p->gemm_tiled_types = p->gemm_adding_types = p->fma_peak_types =
-			p->gemm_grouped_types = 1u << DEV_F32 | 1u << DEV_F64;
+		p->fma_peak_types = 1u << DEV_F32 | 1u << DEV_F64;
+		p->gemm_types = p->gemm_tiled_types = p->gemm_adding_types = p->gemm_grouped_types =
+			p->fma_peak_types | (d->onednn->multiply ? 1u << DEV_I8 : 0);
 		p->gemm_tile_rows = 1;
-		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
+		snprintf(p->blas, sizeof(p->blas), "%s; i8: %s", d->blas->text, d->onednn->text);
 	}
 	/* Nor is there a table by processor: the width and number of its vector units, and the
 	 * clock while they are busy, differ among models of one architecture. */
@@ -154,6 +155,7 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 	if (blas_status)
 		dev_keep_lack(&d->dev, DEV_CAP_GEMM_BIT);
 	d->blas = blas;
+	d->onednn = blas ? host_onednn_open() : NULL;
 	status = open_on_cores(cores, total, index, count, d);
 	if (status) {
 		free(d->cores);
@@ -428,10 +430,9 @@ static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
 		return err_note(-ENOTSUP,
 				"gemm is not supported on this device: it was opened without "
 				"DEV_CAP_GEMM, or there is no BLAS");
-	if (g->type != DEV_F32 && g->type != DEV_F64)
-		return err_note(-ENOTSUP,
-				"gemm of type %d is not supported on this device; types: f32, f64",
-				(int)g->type);
+	if (!(d->dev.props.gemm_types >> g->type & 1))
+		return err_note(-ENOTSUP, "a gemm of %s is not supported on this device, with %s",
+				dev_type_names[g->type], d->dev.props.blas);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i] > INT32_MAX)
 			return err_note(
@@ -453,7 +454,7 @@ static int gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *b
 static int launch_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct host_dev *d = host_dev_of(dev);
-	struct host_gemm job = {.g = *g, .blas = d->blas};
+	struct host_gemm job = {.g = *g, .blas = d->blas, .onednn = d->onednn};
 	struct host_op *op;
 	int status = check_gemm(d, g);
 	if (status)

@@ -8,7 +8,8 @@
  *   host_units      the threads: blocks on units, copies on engines
  *   host_timeslice  time slices of threads that share a core
  *   host_kernels    the kernels of device/kernels.h; host_simd has their inner loops
- *   host_gemm       GEMM as blocks; host_blas finds the library and chooses its kernel set
+ *   host_gemm       GEMM as blocks; host_blas finds the library and chooses its kernel set,
+ *                   host_onednn that of integers
  *   host_memory     allocations
  *   host_pool       items that are reused without allocating
  *   host_machine    cores, caches and memory of this machine
@@ -20,6 +21,7 @@
 
 #include "device/dev.h"
 #include "device/host/host_blas.h"
+#include "device/host/host_onednn.h"
 #include "device/host/host_sensors.h"
 #include "device/host/host_units.h"
 
@@ -34,9 +36,10 @@ struct host_dev {
 	int *cores;
 	size_t core_count;
 	struct host_units units;
-	const struct host_blas *blas; /* NULL: no DEV_CAP_GEMM */
-	bool is_part;                 /* the cores are divided among several devices */
-	struct host_sensors sensors;  /* guarded by the lock of telemetry_read() */
+	const struct host_blas *blas;     /* NULL: no DEV_CAP_GEMM */
+	const struct host_onednn *onednn; /* with blas */
+	bool is_part;                     /* the cores are divided among several devices */
+	struct host_sensors sensors;      /* guarded by the lock of telemetry_read() */
 	/* Guarded by the lock. */
 	unsigned id;   /* unique among the open host devices */
 	bool dispatch; /* on the dispatch list: blocks may be ready to be placed */

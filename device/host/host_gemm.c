@@ -125,8 +125,8 @@ struct target {
 };
 
 /* Multiplies `depth` columns of A, from `first` on. */
-static void multiply_part(const struct host_gemm *job, struct range row, struct range column,
-			  uint32_t first, uint32_t depth, struct target to)
+static int multiply_part(const struct host_gemm *job, struct range row, struct range column,
+			 uint32_t first, uint32_t depth, struct target to)
 {
 	const struct dev_gemm *g = &job->g;
 	const int m = (int)row.count, n = (int)column.count, k = (int)depth;
@@ -137,6 +137,10 @@ static void multiply_part(const struct host_gemm *job, struct range row, struct 
 	/* Row-major C = A*B is column-major C' = B'*A'; row-major B transposed is column-major B.
 	 */
 	const char *order = g->b_transposed ? "T" : "N";
+	if (g->type == DEV_I8)
+		return host_onednn_multiply(job->onednn, m, n, k, (const int8_t *)g->a + at_a, lda,
+					    (const int8_t *)g->b + at_b, ldb, g->b_transposed,
+					    (int)to.beta, to.at, ldc);
 	if (g->type == DEV_F32) {
 		const float alpha = (float)g->alpha, beta = (float)to.beta;
 		job->blas->sgemm(order, "N", &n, &m, &k, &alpha, (const float *)g->b + at_b, &ldb,
@@ -145,25 +149,29 @@ static void multiply_part(const struct host_gemm *job, struct range row, struct 
 		job->blas->dgemm(order, "N", &n, &m, &k, &g->alpha, (const double *)g->b + at_b,
 				 &ldb, (const double *)g->a + at_a, &lda, &to.beta, to.at, &ldc);
 	}
+	return 0;
 }
 
 /* The part of C whose first element this is. */
 static void *part_of_c(const struct dev_gemm *g, uint32_t row, uint32_t column)
 {
-	return (char *)g->c + ((uint64_t)row * g->ldc + column) * dev_type_bytes(g->type);
+	return (char *)g->c + ((uint64_t)row * g->ldc + column) * dev_type_result_bytes(g->type);
 }
 
 /* Each step continues what the one before wrote. */
-static void write_part(const struct host_gemm *job, struct range row, struct range column)
+static int write_part(const struct host_gemm *job, struct range row, struct range column)
 {
 	const struct dev_gemm *g = &job->g;
 	const uint32_t depth = g->tile_k ? g->tile_k : g->k;
-	for (uint32_t at = 0; at < g->k; at += depth) {
+	int status = 0;
+	for (uint32_t at = 0; at < g->k && !status; at += depth) {
 		const struct target c = {.at = part_of_c(g, row.start, column.start),
 					 .ld = g->ldc,
 					 .beta = at ? 1.0 : g->beta};
-		multiply_part(job, row, column, at, g->k - at < depth ? g->k - at : depth, c);
+		status = multiply_part(job, row, column, at, g->k - at < depth ? g->k - at : depth,
+				       c);
 	}
+	return status;
 }
 
 /* ------------------------------------------------------------------ adding to C */
@@ -194,45 +202,58 @@ static void add_row_f64(double *to, const double *from, uint32_t count)
 	}
 }
 
+/* Unsigned, so that sums may wrap. */
+static void add_row_i32(uint32_t *to, const uint32_t *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		__atomic_fetch_add(&to[i], from[i], __ATOMIC_RELAXED);
+}
+
 /* The library can only write, so it writes to the block's scratch memory. */
-static void add_rectangle(const struct host_gemm *job, struct range row, struct range column,
-			  void *scratch)
+static int add_rectangle(const struct host_gemm *job, struct range row, struct range column,
+			 void *scratch)
 {
 	const struct dev_gemm *g = &job->g;
 	const struct target to = {.at = scratch, .ld = column.count};
-	multiply_part(job, row, column, 0, g->k, to);
-	for (uint32_t i = 0; i < row.count; i++) {
+	const int status = multiply_part(job, row, column, 0, g->k, to);
+	for (uint32_t i = 0; i < row.count && !status; i++) {
 		const uint64_t from = (uint64_t)i * column.count;
 		void *c = part_of_c(g, row.start + i, column.start);
 		if (g->type == DEV_F32)
 			add_row_f32(c, (const float *)scratch + from, column.count);
+		else if (g->type == DEV_I8)
+			add_row_i32(c, (const uint32_t *)scratch + from, column.count);
 		else
 			add_row_f64(c, (const double *)scratch + from, column.count);
 	}
+	return status;
 }
 
 /* Rectangles of at most ADDING_COLUMNS columns that fill the scratch memory: the nearer to a
  * square, the less packing. */
-static void add_part(const struct host_gemm *job, struct range row, struct range column,
-		     void *scratch)
+static int add_part(const struct host_gemm *job, struct range row, struct range column,
+		    void *scratch)
 {
 	const uint32_t width = column.count < ADDING_COLUMNS ? column.count : ADDING_COLUMNS;
 	const uint32_t height =
-		(uint32_t)(HOST_SCRATCH_BYTES / (width * dev_type_bytes(job->g.type)));
+		(uint32_t)(HOST_SCRATCH_BYTES / (width * dev_type_result_bytes(job->g.type)));
+	int status = 0;
 	for (uint32_t down = 0; down < row.count; down += height)
-		for (uint32_t across = 0; across < column.count; across += width) {
+		for (uint32_t across = 0; across < column.count && !status; across += width) {
 			const uint32_t rows = row.count - down, columns = column.count - across;
-			add_rectangle(job,
-				      (struct range){.start = row.start + down,
-						     .count = rows < height ? rows : height},
-				      (struct range){.start = column.start + across,
-						     .count = columns < width ? columns : width},
-				      scratch);
+			status = add_rectangle(
+				job,
+				(struct range){.start = row.start + down,
+					       .count = rows < height ? rows : height},
+				(struct range){.start = column.start + across,
+					       .count = columns < width ? columns : width},
+				scratch);
 		}
+	return status;
 }
 
 /* A part of the columns of one group, by its own matrix of B. */
-static void multiply_group(const struct host_gemm *job, uint32_t group, struct range column)
+static int multiply_group(const struct host_gemm *job, uint32_t group, struct range column)
 {
 	struct host_gemm own = *job;
 	struct range row = {.count = job->g.group_rows[group]};
@@ -240,8 +261,7 @@ static void multiply_group(const struct host_gemm *job, uint32_t group, struct r
 		row.start += job->g.group_rows[i];
 	own.g.b = (const char *)job->g.b +
 		  group * dev_gemm_group_stride(&job->g) * dev_type_bytes(job->g.type);
-	if (row.count)
-		write_part(&own, row, column);
+	return row.count ? write_part(&own, row, column) : 0;
 }
 
 int host_gemm_run(const struct host_block *b)
@@ -249,20 +269,18 @@ int host_gemm_run(const struct host_block *b)
 	const struct host_gemm *job = b->args;
 	const struct dev_gemm *g = &job->g;
 	const uint32_t parts = job->rows * job->columns;
-	for (uint32_t part = b->index; part < parts; part += b->grid) {
+	int status = 0;
+	for (uint32_t part = b->index; part < parts && !status; part += b->grid) {
 		const uint32_t down = part / job->columns, across = part % job->columns;
 		const struct range row =
 			g->tile_k ? tile_range(g->m, down) : part_range(g->m, job->rows, down);
 		const struct range column = g->tile_k ? tile_range(g->n, across)
 						      : part_range(g->n, job->columns, across);
-		if (g->groups)
-			multiply_group(job, down, column);
-		else if (g->adds)
-			add_part(job, row, column, b->scratch);
-		else
-			write_part(job, row, column);
-		if (g->done)
+		status = g->groups ? multiply_group(job, down, column)
+			 : g->adds ? add_part(job, row, column, b->scratch)
+				   : write_part(job, row, column);
+		if (g->done && !status)
 			count_done(g, row, column.count);
 	}
-	return 0;
+	return status;
 }

@@ -3,9 +3,9 @@
  * GEMM as blocks of the device.
  *
  * C is cut into rows x columns blocks of nearly equal size. Each is one call of the BLAS library
- * (host_blas.h) on a unit. Among the cuts with at least the requested number of blocks, the one
- * with the lowest estimated time is used. If no number is requested, that is one block for each
- * unit, or a single block where starting more costs more than it saves.
+ * (host_blas.h; of integers host_onednn.h) on a unit. Among the cuts with at least the requested
+ * number of blocks, the one with the lowest estimated time is used. If no number is requested, that
+ * is one block for each unit, or a single block where starting more costs more than it saves.
  *
  * Shared memory claims shape residency. A block that claims none is the only block of its kind on
  * its unit: two library calls that alternate on a core evict each other's panels from its cache.
@@ -28,10 +28,12 @@
 #include "device/dev.h"
 #include "device/host/host_blas.h"
 #include "device/host/host_kernels.h"
+#include "device/host/host_onednn.h"
 
 struct host_gemm {
 	struct dev_gemm g;
 	const struct host_blas *blas;
+	const struct host_onednn *onednn; /* of integers */
 	uint32_t rows,
 		columns; /* parts of C along m and n; a block is one of them without tile_k */
 };
@@ -44,7 +46,8 @@ void host_gemm_cut(struct host_gemm *job, uint32_t units);
 uint32_t host_gemm_blocks(const struct host_gemm *job);
 uint64_t host_gemm_claim(const struct dev_gemm *g);
 
-/* Run one block: args is the struct host_gemm; the index counts along n first. */
+/* Run one block: args is the struct host_gemm; the index counts along n first. -EIO: the library
+ * failed. */
 int host_gemm_run(const struct host_block *b);
 
 #endif
