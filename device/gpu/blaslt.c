@@ -131,6 +131,12 @@ static int create_layouts(const struct blas *blas, struct plan *plan)
 	return result == BLASLT_SUCCESS ? 0 : note_status(blas, "MatrixLayoutCreate", result);
 }
 
+/* The type of alpha and beta. */
+static enum dev_type scalar_of(enum dev_type type)
+{
+	return type == DEV_F64 ? DEV_F64 : dev_type_is_integer(type) ? DEV_I32 : DEV_F32;
+}
+
 static int create_descriptors(const struct blas *blas, struct plan *plan)
 {
 	const struct blaslt *l = blas->library;
@@ -139,7 +145,7 @@ static int create_descriptors(const struct blas *blas, struct plan *plan)
 	const int32_t op = s->first_transposed ? l->transposed : l->normal;
 	const int8_t fast = 1;
 	blaslt_status result = lt->desc_create(&plan->desc, l->compute[s->type],
-					       l->type[s->type == DEV_F64 ? DEV_F64 : DEV_F32]);
+					       l->type[scalar_of((enum dev_type)s->type)]);
 	if (result != BLASLT_SUCCESS)
 		return note_status(blas, "MatmulDescCreate", result);
 	result = lt->desc_set(plan->desc, l->transpose_first, &op, sizeof(op));
@@ -296,7 +302,7 @@ blaslt_handle blaslt_handle_of(void *opened)
 	return blas->handle;
 }
 
-int blaslt_keep_types(void *opened, uint32_t *types_p, char *why, size_t capacity)
+int blaslt_keep_types(void *opened, uint32_t asked, uint32_t *types_p, char *why, size_t capacity)
 {
 	enum { SIDE = 1024 };
 	struct blas *blas = opened;
@@ -311,7 +317,8 @@ int blaslt_keep_types(void *opened, uint32_t *types_p, char *why, size_t capacit
 						   .ld_second = SIDE,
 						   .ld_c = SIDE};
 		const struct plan *plan;
-		const int status = blas->types >> type & 1 ? find_plan(blas, &p, &plan) : 0;
+		const bool ask = blas->types & asked & 1u << type;
+		const int status = ask ? find_plan(blas, &p, &plan) : 0;
 		if (!status)
 			continue;
 		/* A release that does not know a type says that the value is invalid. */
@@ -403,6 +410,19 @@ static bool algorithm_fits(const struct blaslt_algorithm *algorithm, const struc
 	       algorithm->alignment[2] <= s->alignment[2];
 }
 
+union scalar {
+	float f32;
+	double f64;
+	int32_t i32;
+};
+
+static union scalar make_scalar(enum dev_type type, double value)
+{
+	return type == DEV_F64   ? (union scalar){.f64 = value}
+	       : type == DEV_I32 ? (union scalar){.i32 = (int32_t)value}
+				 : (union scalar){.f32 = (float)value};
+}
+
 int blaslt_run(void *opened, void *stream, const struct gpu_gemm_problem *p, const void *wanted)
 {
 	struct blas *blas = opened;
@@ -410,16 +430,16 @@ int blaslt_run(void *opened, void *stream, const struct gpu_gemm_problem *p, con
 	const int status = find_plan(blas, p, &plan);
 	if (status)
 		return status;
-	const bool is_f64 = p->type == DEV_F64;
+	const enum dev_type scalar = scalar_of(p->type);
 	const double scale = p->type == DEV_F8 ? blas->library->f8_scale : 1;
-	const float alpha = (float)(p->alpha * scale), beta = (float)p->beta;
+	const union scalar alpha = make_scalar(scalar, p->alpha * scale),
+			   beta = make_scalar(scalar, p->beta);
 	const struct blaslt_algorithm *algorithm =
 		wanted && algorithm_fits(wanted, &plan->shape) ? wanted : &plan->algorithm;
 	begin_turn(blas);
 	const blaslt_status result = blas->lt->matmul(
-		p->stream_state ? p->stream_state : blas->handle, plan->desc,
-		is_f64 ? (const void *)&p->alpha : &alpha, p->first, plan->first, p->second,
-		plan->second, is_f64 ? (const void *)&p->beta : &beta, p->c, plan->c, p->c, plan->c,
+		p->stream_state ? p->stream_state : blas->handle, plan->desc, &alpha, p->first,
+		plan->first, p->second, plan->second, &beta, p->c, plan->c, p->c, plan->c,
 		algorithm->algo, p->workspace, plan->shape.workspace_bytes, stream);
 	end_turn(blas);
 	return result == BLASLT_SUCCESS ? 0 : note_status(blas, "Matmul", result);

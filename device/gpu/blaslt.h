@@ -51,11 +51,11 @@ struct blaslt {
 	const char *title, *prefix; /* "cuBLASLt", and "cublasLt" before every function's name */
 	const struct blaslt_functions *functions;
 	size_t algo_bytes;
-	unsigned type[DEV_TYPES], compute[DEV_TYPES]; /* of the operands; how sums are made */
-	int32_t normal, transposed;                   /* operations */
-	unsigned transpose_first, fast_accumulation;  /* attributes of a GEMM */
-	unsigned max_workspace;                       /* attributes of a preference */
-	const unsigned *alignments;                   /* of A, B, C and D; NULL: any will do */
+	unsigned type[DEV_ALL_TYPES], compute[DEV_TYPES]; /* of matrices; how sums are made */
+	int32_t normal, transposed;                       /* operations */
+	unsigned transpose_first, fast_accumulation;      /* attributes of a GEMM */
+	unsigned max_workspace;                           /* attributes of a preference */
+	const unsigned *alignments;                       /* of A, B, C and D; NULL: any will do */
 	double f8_scale;    /* of alpha: makes up for another bias of the elements' exponents */
 	bool one_at_a_time; /* matmul() and heuristic() write to the descriptor */
 	int (*errno_of)(blaslt_status);
@@ -73,10 +73,10 @@ struct blaslt_algorithm {
 int blaslt_open(const struct blaslt *library, uint32_t types, void **blas_p);
 blaslt_handle blaslt_handle_of(void *blas);
 
-/* Forgets the types that the library lacks or for which it has no algorithm for an ordinary GEMM;
- * *types_p are the others. `why`: the first such type and what the library says, or "". -errno of
- * any other failure. */
-int blaslt_keep_types(void *blas, uint32_t *types_p, char *why, size_t capacity);
+/* Asks the library about the types in `asked`, and forgets those that it lacks or for which it has
+ * no algorithm for an ordinary GEMM; *types_p are the others of blaslt_open(). `why`: the first
+ * such type and what the library says, or "". -errno of any other failure. */
+int blaslt_keep_types(void *blas, uint32_t asked, uint32_t *types_p, char *why, size_t capacity);
 
 /* -ENOTSUP: the library has no algorithm for this GEMM. */
 int blaslt_find(void *blas, const struct gpu_gemm_problem *p);

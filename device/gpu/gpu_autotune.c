@@ -125,6 +125,12 @@ static void draw_narrow(struct rng *r, const struct dev_type_traits *t, void *ch
 	}
 }
 
+static void draw_bytes(struct rng *r, uint8_t *chunk, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		chunk[i] = (uint8_t)(rng_u64(r) >> 56);
+}
+
 static void draw_random(struct rng *r, enum dev_type type, void *chunk, size_t bytes)
 {
 	const struct dev_type_traits *t = &dev_types[type];
@@ -133,6 +139,8 @@ static void draw_random(struct rng *r, enum dev_type type, void *chunk, size_t b
 		rng_fill_f64(r, chunk, count);
 	else if (type == DEV_F32)
 		rng_fill_f32(r, chunk, count);
+	else if (type == DEV_I8)
+		draw_bytes(r, chunk, bytes);
 	else
 		draw_narrow(r, t, chunk, count);
 }

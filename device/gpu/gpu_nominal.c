@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* flop of a unit in a cycle, two for a multiply-add, dense, with sums in f32 where a data sheet
- * has several. */
+/* flop, of i8 op, of a unit in a cycle, two for a multiply-add, dense, with sums in f32 where a
+ * data sheet has several. */
 struct rates {
 	const char *arch;  /* of AMD's without what follows a ':' */
 	const char *board; /* the row is of devices with this in their name; NULL: of all */
@@ -16,55 +16,55 @@ struct rates {
 };
 
 _Static_assert(DEV_F32 == 0 && DEV_F64 == 1 && DEV_TF32 == 2 && DEV_F16 == 3 && DEV_BF16 == 4 &&
-		       DEV_F8 == 5,
+		       DEV_F8 == 5 && DEV_I8 == 6,
 	       "the columns of the table");
 
 /* The first row that fits counts, so those of a board come before the one of all others. Columns:
- * fma_f32, fma_f64, {f32, f64, tf32, f16, bf16, f8}. */
+ * fma_f32, fma_f64, {f32, f64, tf32, f16, bf16, f8, i8}. */
 static const struct rates table[] = {
 	/* Volta white paper: 64 and 32 lanes, 8 tensor cores of 64 multiply-adds. */
 	{"sm_70", NULL, 0, 128, 64, {128, 64, 0, 1024}},
 	/* Turing white paper, appendix: GeForce adds in f32 at half of the tensor cores' rate. */
-	{"sm_75", "GeForce", 0, 128, 4, {128, 4, 0, 512}},
-	{"sm_75", NULL, 0, 128, 4, {128, 4, 0, 1024}},
+	{"sm_75", "GeForce", 0, 128, 4, {128, 4, 0, 512, 0, 0, 2048}},
+	{"sm_75", NULL, 0, 128, 4, {128, 4, 0, 1024, 0, 0, 2048}},
 	/* A100 white paper, table 1: f64 has 19.5 TFLOP/s with tensor cores, 9.7 without. */
-	{"sm_80", NULL, 0, 128, 64, {128, 128, 1024, 2048, 2048}},
+	{"sm_80", NULL, 0, 128, 64, {128, 128, 1024, 2048, 2048, 0, 4096}},
 	/* GA102 white paper, appendix A; data sheets of A40 and A10. */
-	{"sm_86", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512}},
-	{"sm_86", NULL, 0, 256, 4, {256, 4, 512, 1024, 1024}},
+	{"sm_86", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 0, 2048}},
+	{"sm_86", NULL, 0, 256, 4, {256, 4, 512, 1024, 1024, 0, 2048}},
 	/* CUDA programming guide, throughput of instructions, which has no tensor cores. */
 	{"sm_87", NULL, 0, 256, 4, {256, 4}},
 	/* Ada white paper, appendix A; data sheets of L4, L20, L40 and L40S. */
-	{"sm_89", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 1024}},
-	{"sm_89", "L40S", 0, 256, 4, {256, 4, 512, 1024, 1024, 2048}},
-	{"sm_89", "L40", 0, 256, 4, {256, 4, 256, 512, 512, 1024}},
-	{"sm_89", "L20", 0, 256, 4, {256, 4, 256, 512, 512, 1024}},
-	{"sm_89", NULL, 0, 256, 4, {256, 4, 512, 1024, 1024, 2048}},
+	{"sm_89", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 1024, 2048}},
+	{"sm_89", "L40S", 0, 256, 4, {256, 4, 512, 1024, 1024, 2048, 2048}},
+	{"sm_89", "L40", 0, 256, 4, {256, 4, 256, 512, 512, 1024, 1024}},
+	{"sm_89", "L20", 0, 256, 4, {256, 4, 256, 512, 512, 1024, 1024}},
+	{"sm_89", NULL, 0, 256, 4, {256, 4, 512, 1024, 1024, 2048, 2048}},
 	/* H100 white paper, table 3: tensor cores have 1830 MHz (SXM5) and 1620 (PCIe) in narrow
 	 * types, all else has 1980 and 1755. The NVL's clock is derived: 835 TFLOP/s of bf16 (data
 	 * sheet) / 132 / 4096. H200, GH200 and H800 are as the SXM5 by their data sheets. The H20
 	 * is slower than any clock explains, and has no row. */
-	{"sm_90", "H100 PCIe", 1.62e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192}},
-	{"sm_90", "H100 NVL", 1.545e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192}},
-	{"sm_90", "H200 NVL", 1.545e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192}},
-	{"sm_90", "H100", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192}},
-	{"sm_90", "H200", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192}},
-	{"sm_90", "H800", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192}},
+	{"sm_90", "H100 PCIe", 1.62e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
+	{"sm_90", "H100 NVL", 1.545e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
+	{"sm_90", "H200 NVL", 1.545e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
+	{"sm_90", "H100", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
+	{"sm_90", "H200", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
+	{"sm_90", "H800", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
 	/* Derived from the data sheets of GB200 and HGX B200: 2.5 and 2.25 PFLOP/s of bf16 / 148 /
 	 * 8192. */
-	{"sm_100", "GB200", 2.062e9, 256, 128, {256, 128, 4096, 8192, 8192, 16384}},
-	{"sm_100", "B200", 1.856e9, 256, 128, {256, 128, 4096, 8192, 8192, 16384}},
+	{"sm_100", "GB200", 2.062e9, 256, 128, {256, 128, 4096, 8192, 8192, 16384, 16384}},
+	{"sm_100", "B200", 1.856e9, 256, 128, {256, 128, 4096, 8192, 8192, 16384, 16384}},
 	/* RTX Blackwell white paper, appendix A. */
-	{"sm_120", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 1024}},
+	{"sm_120", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 1024, 2048}},
 	/* Data sheet of the MI60, which has no matrix units. */
-	{"gfx906", "MI", 0, 128, 64, {128, 64, 0, 256}},
+	{"gfx906", "MI", 0, 128, 64, {128, 64, 0, 256, 0, 0, 512}},
 	/* White papers of CDNA, CDNA 2 and CDNA 3: flops/clock/CU. f32 without matrix units is
 	 * packed where it can be. */
-	{"gfx908", NULL, 0, 128, 64, {256, 64, 0, 1024, 512}},
-	{"gfx90a", NULL, 0, 256, 128, {256, 256, 0, 1024, 1024}},
-	{"gfx942", NULL, 0, 256, 128, {256, 256, 1024, 2048, 2048, 4096}},
+	{"gfx908", NULL, 0, 128, 64, {256, 64, 0, 1024, 512, 0, 1024}},
+	{"gfx90a", NULL, 0, 256, 128, {256, 256, 0, 1024, 1024, 0, 1024}},
+	{"gfx942", NULL, 0, 256, 128, {256, 256, 1024, 2048, 2048, 4096, 4096}},
 	/* Data sheet of the MI355X: 157.3, 78.6, 2516.6 and 5033.2 TFLOP/s / 256 / 2.4 GHz. */
-	{"gfx950", NULL, 0, 256, 128, {256, 128, 0, 4096, 4096, 8192}},
+	{"gfx950", NULL, 0, 256, 128, {256, 128, 0, 4096, 4096, 8192, 8192}},
 };
 
 static const struct rates *find_rates(const struct gpu_traits *t)

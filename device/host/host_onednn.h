@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Products of integers by oneDNN, if it is there: no BLAS multiplies them.
+ * GEMMs of integers by oneDNN, if it is there: no BLAS multiplies them.
  *
  * On processors without instructions that add products of 8 bits to sums of 32 (VNNI), oneDNN adds
  * pairs of products in 16 bits, which saturate. It is tried when it is loaded, and one that

@@ -11,12 +11,11 @@
  *                whether a GEMM and the heuristic write to the descriptor: one call at a time
  *   HAS_TF32     whether it multiplies tf32 when asked to; else it takes f32 without a word
  *   HAS_F8       whether it has kernels for f8
- *   find_f8      whether the library multiplies this type of one byte, and whether it is AMD's
- *   note_alignment, fits_alignment
- *                what an algorithm says of the operands' alignment
- *   HEURISTIC_US_EACH
- *                microseconds that the heuristic takes for each algorithm that it is asked for
- *   use_handle   a status for a handle that a stream uses
+ *   I8_MULTIPLE  of which the rows, the depth and the leading dimensions of i8 must be multiples,
+ * and addresses; not 1: A must be transposed, too find_f8      whether the library multiplies this
+ * type of one byte, and whether it is AMD's note_alignment, fits_alignment what an algorithm says
+ * of the operands' alignment HEURISTIC_US_EACH microseconds that the heuristic takes for each
+ * algorithm that it is asked for use_handle   a status for a handle that a stream uses
  */
 #include "tests/fakes/driver.h"
 #include "tests/fakes/gemm.h"
@@ -104,6 +103,12 @@ static int find_dev_type(const struct desc *d, const struct layout *l, struct fa
 	case R_16BF:
 		*type_p = DEV_BF16;
 		return SUCCESS;
+	case R_8I:
+		*type_p = DEV_I8;
+		return SUCCESS;
+	case R_32I:
+		*type_p = DEV_I32;
+		return SUCCESS;
 	default:
 		return INVALID_VALUE;
 	}
@@ -135,9 +140,17 @@ static int describe_gemm(const struct desc *d, const struct layout *a, const str
 	    (p->b_transposed ? b->columns : b->rows) != p->k ||
 	    (p->b_transposed ? b->rows : b->columns) != p->n)
 		return INVALID_VALUE;
-	const bool is_f8 = dev_type_bytes(p->type) == 1;
+	const bool is_f8 = p->type == DEV_F8, is_i8 = p->type == DEV_I8;
 	if (a->type != b->type || wide != (d->compute == COMPUTE_64F) ||
-	    wide != (d->scale == R_64F) || c->type != (is_f8 ? R_16BF : a->type))
+	    wide != (d->scale == R_64F) || is_i8 != (d->compute == COMPUTE_32I) ||
+	    is_i8 != (d->scale == R_32I) ||
+	    c->type != (is_f8   ? R_16BF
+			: is_i8 ? R_32I
+				: a->type))
+		return NOT_SUPPORTED;
+	if (is_i8 && I8_MULTIPLE > 1 &&
+	    (!p->a_transposed || p->b_transposed || p->m % I8_MULTIPLE || p->k % I8_MULTIPLE ||
+	     p->lda % I8_MULTIPLE || p->ldb % I8_MULTIPLE || p->ldc % I8_MULTIPLE))
 		return NOT_SUPPORTED;
 	/* Fast accumulation is documented for f8, on Ada and Hopper. */
 	if (d->fast_accumulation && !is_f8)
@@ -163,6 +176,18 @@ static unsigned algorithm_extra_us(uint32_t index)
 static bool is_aligned(const void *pointer, uint32_t bytes)
 {
 	return bytes == 0 || (uintptr_t)pointer % bytes == 0;
+}
+
+static uint32_t alignment_of(enum dev_type type)
+{
+	return type == DEV_F8 ? MIN_ALIGNMENT : type == DEV_I8 ? I8_MULTIPLE : 1;
+}
+
+static double load_scalar(int type, const void *scalar)
+{
+	return type == R_64F   ? *(const double *)scalar
+	       : type == R_32I ? *(const int32_t *)scalar
+			       : (double)*(const float *)scalar;
 }
 
 /* The library writes to a descriptor in calls that get it constant. */
@@ -305,8 +330,8 @@ int LT(MatmulAlgoGetHeuristic)(struct handle *handle, struct desc *desc, struct 
 		status = !handle || max_results < 1 || d->rows != c->rows
 				 ? INVALID_VALUE
 				 : describe_gemm(desc, a, b, c, &p);
-	if (!status && dev_type_bytes(p.type) == 1 &&
-	    (preference->alignment[0] < MIN_ALIGNMENT || preference->alignment[1] < MIN_ALIGNMENT))
+	if (!status && (preference->alignment[0] < alignment_of(p.type) ||
+			preference->alignment[1] < alignment_of(p.type)))
 		status = NOT_SUPPORTED;
 	*count = 0;
 	begin_writing(desc);
@@ -350,15 +375,15 @@ int LT(Matmul)(struct handle *handle, struct desc *desc, const void *alpha, cons
 	if (!is_aligned(workspace, MIN_ALIGNMENT))
 		return INVALID_VALUE;
 	for (int i = 0; i < ALIGNMENTS; i++)
-		if (dev_type_bytes(p.type) == 1 && !is_aligned(operands[i], MIN_ALIGNMENT))
+		if (!is_aligned(operands[i], alignment_of(p.type)))
 			return INVALID_VALUE;
 	if (algo && algo->index % 8 == 3)
 		return REFUSED_AT_RUN;
 	begin_writing(desc);
 	end_writing(desc);
 	p.extra_us = algo ? algorithm_extra_us(algo->index) : 0;
-	p.alpha = desc->scale == R_64F ? *(const double *)alpha : (double)*(const float *)alpha;
-	p.beta = desc->scale == R_64F ? *(const double *)beta : (double)*(const float *)beta;
+	p.alpha = load_scalar(desc->scale, alpha);
+	p.beta = load_scalar(desc->scale, beta);
 	p.ldd = (uint64_t)d_layout->ld;
 	return fake_gemm_enqueue(stream, &p) ? EXECUTION_FAILED : SUCCESS;
 }

@@ -12,8 +12,8 @@ enum {
 	EXECUTION_FAILED = 13,
 	NOT_SUPPORTED = 15
 };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, R_8F_E4M3 = 28 };
-enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32F_FAST_TF32 = 77 };
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28 };
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF32 = 77 };
 enum { OP_N = 0, OP_T = 1 };
 enum { TRANSA = 3, TRANSB = 4, FAST_ACCUM = 25 };
 enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = 5 };
@@ -22,6 +22,9 @@ enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = 5 };
 #define HEURISTIC_US_EACH 0u
 #define HAS_TF32 1
 #define HAS_F8 1
+/* Rule for i8: the library takes A transposed alone, with rows, depth and leading dimensions that
+ * are multiples of 4, at addresses that are. */
+#define I8_MULTIPLE 4u
 #ifndef MAJOR
 #define MAJOR 13
 #define MINOR 0

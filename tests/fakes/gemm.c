@@ -43,10 +43,9 @@ static double row_times_column(const struct fake_gemm *p, uint64_t row, uint64_t
 			       b = p->b_transposed ? i * p->ldb + column : column * p->ldb + i;
 		sum += p->is_fnuz ? load_fnuz(p->a, a) * load_fnuz(p->b, b)
 				  : load_element(p->type, p->a, a) * load_element(p->type, p->b, b);
-		if (dev_type_bytes(p->type) == 1 && (i + 1) % CUT_TERMS == 0)
+		if (p->type == DEV_F8 && (i + 1) % CUT_TERMS == 0)
 			sum = truncate_mantissa(sum);
-		if (dev_type_bytes(p->type) == 1 && !p->fast_accumulation &&
-		    (i + 1) % PROMOTED_TERMS == 0) {
+		if (p->type == DEV_F8 && !p->fast_accumulation && (i + 1) % PROMOTED_TERMS == 0) {
 			promoted += sum;
 			sum = 0;
 		}

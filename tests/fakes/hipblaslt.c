@@ -17,8 +17,17 @@ enum {
 	INTERNAL_ERROR = 6,
 	NOT_SUPPORTED = 7
 };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E4M3_FNUZ = 1000 };
-enum { COMPUTE_32F = 2, COMPUTE_32F_FAST_TF32 = 6, COMPUTE_64F = 7 };
+enum {
+	R_32F = 0,
+	R_64F = 1,
+	R_16F = 2,
+	R_8I = 3,
+	R_32I = 10,
+	R_16BF = 14,
+	R_8F_E4M3 = 28,
+	R_8F_E4M3_FNUZ = 1000
+};
+enum { COMPUTE_32F = 2, COMPUTE_32F_FAST_TF32 = 6, COMPUTE_64F = 7, COMPUTE_32I = 9 };
 enum { OP_N = 111, OP_T = 112 };
 enum { TRANSA = 0, TRANSB = 1, FAST_ACCUM = -1 };
 enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = -1 };
@@ -26,6 +35,7 @@ enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = -1 };
 #define DESC_IS_WRITTEN 1
 #define HEURISTIC_US_EACH env_unsigned("FAKE_HEURISTIC_US", 0)
 #define HAS_TF32 is_arch("gfx94")
+#define I8_MULTIPLE 1u
 #define HAS_F8 (version_number() >= 800)
 #define VERSION 100000 /* 1.0.0 */
 #define CREATE_STATUS SUCCESS

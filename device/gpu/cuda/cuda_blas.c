@@ -5,6 +5,7 @@
 #include "device/gpu/dynlib.h"
 #include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -80,13 +81,16 @@ static const struct blaslt cublaslt = {
 		 [DEV_F64] = CUBLASLT_R_64F,
 		 [DEV_F16] = CUBLASLT_R_16F,
 		 [DEV_BF16] = CUBLASLT_R_16BF,
-		 [DEV_F8] = CUBLASLT_R_8F_E4M3},
+		 [DEV_F8] = CUBLASLT_R_8F_E4M3,
+		 [DEV_I8] = CUBLASLT_R_8I,
+		 [DEV_I32] = CUBLASLT_R_32I},
 	.compute = {[DEV_F32] = CUBLASLT_COMPUTE_32F,
 		    [DEV_TF32] = CUBLASLT_COMPUTE_32F_FAST_TF32,
 		    [DEV_F64] = CUBLASLT_COMPUTE_64F,
 		    [DEV_F16] = CUBLASLT_COMPUTE_32F,
 		    [DEV_BF16] = CUBLASLT_COMPUTE_32F,
-		    [DEV_F8] = CUBLASLT_COMPUTE_32F},
+		    [DEV_F8] = CUBLASLT_COMPUTE_32F,
+		    [DEV_I8] = CUBLASLT_COMPUTE_32I},
 	.normal = CUBLASLT_OP_N,
 	.transposed = CUBLASLT_OP_T,
 	.transpose_first = CUBLASLT_DESC_TRANSA,
@@ -132,11 +136,16 @@ static uint32_t types_of(const char *arch, size_t version)
 	uint32_t types = 1u << DEV_F32 | 1u << DEV_F64 | 1u << DEV_F16;
 	if (sscanf(arch, "sm_%u", &sm) == 1 && sm >= 80)
 		types |= 1u << DEV_TF32 | 1u << DEV_BF16;
+	if (sm >= 75)
+		types |= 1u << DEV_I8;
 	/* CUDA 11.8 was the first with f8. */
 	if (sm >= 89 && version >= 111100)
 		types |= 1u << DEV_F8;
 	return types;
 }
+
+/* Those that the library has not multiplied for us on hardware: it is asked. */
+#define UNPROVED_TYPES (1u << DEV_I8)
 
 static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text,
 		     size_t capacity)
@@ -144,12 +153,18 @@ static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *t
 	int status = dynlib_open(&library);
 	if (status)
 		return status;
-	const uint32_t types = types_of(traits->arch, get_version());
-	status = blaslt_open(&cublaslt, types, blas_p);
+	char why[200];
+	status = blaslt_open(&cublaslt, types_of(traits->arch, get_version()), blas_p);
 	if (status)
 		return status;
+	status = blaslt_keep_types(*blas_p, UNPROVED_TYPES, types_p, why, sizeof(why));
+	if (status) {
+		blaslt_close(*blas_p, true);
+		return status;
+	}
 	describe_version(get_version(), text, capacity);
-	*types_p = types;
+	if (why[0])
+		text_fit_more(text, capacity, "; %s", why);
 	return 0;
 }
 

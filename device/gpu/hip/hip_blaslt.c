@@ -71,15 +71,15 @@ static void describe_status(blaslt_status result, char *text, size_t capacity)
 	{                                                                                          \
 		.title = "hipBLASLt", .prefix = "hipblasLt", .functions = &functions,              \
 		.algo_bytes = sizeof(struct hipblaslt_algo_layout),                                \
-		.type = {[DEV_F32] = HIPBLASLT_R_32F,                                              \
-			 [DEV_TF32] = HIPBLASLT_R_32F,                                             \
-			 [DEV_F16] = HIPBLASLT_R_16F,                                              \
-			 [DEV_BF16] = HIPBLASLT_R_16BF,                                            \
-			 [DEV_F8] = (f8_type)},                                                    \
+		.type = {[DEV_F32] = HIPBLASLT_R_32F, [DEV_TF32] = HIPBLASLT_R_32F,                \
+			 [DEV_F16] = HIPBLASLT_R_16F, [DEV_BF16] = HIPBLASLT_R_16BF,               \
+			 [DEV_F8] = (f8_type),        [DEV_I8] = HIPBLASLT_R_8I,                   \
+			 [DEV_I32] = HIPBLASLT_R_32I},                                             \
 		.compute = {[DEV_TF32] = HIPBLASLT_COMPUTE_32F_FAST_TF32,                          \
 			    [DEV_F16] = HIPBLASLT_COMPUTE_32F,                                     \
 			    [DEV_BF16] = HIPBLASLT_COMPUTE_32F,                                    \
-			    [DEV_F8] = HIPBLASLT_COMPUTE_32F},                                     \
+			    [DEV_F8] = HIPBLASLT_COMPUTE_32F,                                      \
+			    [DEV_I8] = HIPBLASLT_COMPUTE_32I},                                     \
 		.normal = HIPBLASLT_OP_N, .transposed = HIPBLASLT_OP_T,                            \
 		.transpose_first = HIPBLASLT_DESC_TRANSA,                                          \
 		.max_workspace = HIPBLASLT_PREFER_MAX_WORKSPACE_BYTES, .f8_scale = (scale),        \
@@ -100,7 +100,7 @@ static uint32_t types_of(const char *arch)
 	const bool f8 = cdna3 || begins_with(arch, "gfx95") || begins_with(arch, "gfx12");
 	if (!f8 && !begins_with(arch, "gfx90a") && !begins_with(arch, "gfx11"))
 		return 0;
-	return 1u << DEV_F16 | 1u << DEV_BF16 | (cdna3 ? 1u << DEV_TF32 : 0) |
+	return 1u << DEV_F16 | 1u << DEV_BF16 | 1u << DEV_I8 | (cdna3 ? 1u << DEV_TF32 : 0) |
 	       (f8 ? 1u << DEV_F8 : 0);
 }
 
@@ -133,7 +133,7 @@ static int lt_open(const struct gpu_traits *traits, void **blas_p, uint32_t *typ
 		return status;
 	status = check_version(blas, text, capacity);
 	if (!status)
-		status = blaslt_keep_types(blas, &kept, why, sizeof(why));
+		status = blaslt_keep_types(blas, types, &kept, why, sizeof(why));
 	if (!status && !kept)
 		status = err_note(-ENOTSUP, "hipBLASLt has no algorithm for %s, %s", traits->arch,
 				  why);

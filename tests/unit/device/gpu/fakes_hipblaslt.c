@@ -52,14 +52,14 @@ static void expect_library(const char *arch, const char *text, uint32_t types)
 
 static void libraries_are_named_with_their_types(void)
 {
-	expect_library(CDNA2, "hipBLASLt 1.0.0 (f16, bf16), rocBLAS 5.0.0 (f32, f64)",
-		       with_types(DEV_F32, DEV_F32));
-	expect_library(CDNA3, "hipBLASLt 1.0.0 (tf32, f16, bf16, f8), rocBLAS 5.0.0 (f32, f64)",
-		       with_types(DEV_TF32, DEV_F8));
-	expect_library("gfx950", "hipBLASLt 1.0.0 (f16, bf16, f8), rocBLAS 5.0.0 (f32, f64)",
-		       with_types(DEV_F8, DEV_F8));
-	expect_library("gfx1201", "hipBLASLt 1.0.0 (f16, bf16, f8), rocBLAS 5.0.0 (f32, f64)",
-		       with_types(DEV_F8, DEV_F8));
+	expect_library(CDNA2, "hipBLASLt 1.0.0 (f16, bf16, i8), rocBLAS 5.0.0 (f32, f64)",
+		       with_types(DEV_F32, DEV_I8));
+	expect_library(CDNA3, "hipBLASLt 1.0.0 (tf32, f16, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)",
+		       with_types(DEV_TF32, DEV_F8) | 1u << DEV_I8);
+	expect_library("gfx950", "hipBLASLt 1.0.0 (f16, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)",
+		       with_types(DEV_F8, DEV_I8));
+	expect_library("gfx1201", "hipBLASLt 1.0.0 (f16, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)",
+		       with_types(DEV_F8, DEV_I8));
 }
 
 #define ROCBLAS_ALONE "rocBLAS 5.0.0 (f32, f64, f16, bf16); "
@@ -87,22 +87,24 @@ static void rocblas_is_the_fallback_and_the_reason_is_named(void)
 
 static void one_type_without_algorithms_is_the_other_librarys(void)
 {
-	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic:2=7", 1); /* tf32, f16, bf16, f8 */
-	expect_library(CDNA3,
-		       "hipBLASLt 1.0.0 (tf32, bf16, f8), rocBLAS 5.0.0 (f32, f64, f16); no f16: "
-		       "hipblasLtMatmulAlgoGetHeuristic: HIPBLAS_STATUS_NOT_SUPPORTED",
-		       with_types(DEV_TF32, DEV_F8));
+	setenv("FAKE_FAIL", "hipblasLtMatmulAlgoGetHeuristic:2=7", 1); /* tf32, f16, bf16, f8, i8 */
+	expect_library(
+		CDNA3,
+		"hipBLASLt 1.0.0 (tf32, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64, f16); no f16: "
+		"hipblasLtMatmulAlgoGetHeuristic: HIPBLAS_STATUS_NOT_SUPPORTED",
+		with_types(DEV_TF32, DEV_F8) | 1u << DEV_I8);
 	setenv("FAKE_HIPBLASLT_VERSION", "700", 1); /* ROCm 6.1's */
 	expect_library(CDNA3,
-		       "hipBLASLt 0.7.0 (tf32, f16, bf16), rocBLAS 5.0.0 (f32, f64); no f8: "
+		       "hipBLASLt 0.7.0 (tf32, f16, bf16, i8), rocBLAS 5.0.0 (f32, f64); no f8: "
 		       "hipblasLtMatmulAlgoGetHeuristic: HIPBLAS_STATUS_NOT_SUPPORTED",
-		       with_types(DEV_TF32, DEV_TF32));
+		       with_types(DEV_TF32, DEV_I8));
 }
 
 static void hipblaslt_works_without_rocblas(void)
 {
 	setenv("FAKE_FAIL", "rocblas_create_handle=6", 1);
-	expect_library(CDNA2, "hipBLASLt 1.0.0 (f16, bf16)", 1u << DEV_F16 | 1u << DEV_BF16);
+	expect_library(CDNA2, "hipBLASLt 1.0.0 (f16, bf16, i8)",
+		       1u << DEV_F16 | 1u << DEV_BF16 | 1u << DEV_I8);
 }
 
 /* ------------------------------------------------------------------ multiplying */
@@ -122,10 +124,10 @@ static struct multiplied operands_of(enum dev_type type)
 	p.memory = memory;
 	rng_seed(&r, 5, 0);
 	for (unsigned i = 0; i < COUNT; i++) {
-		const double x = rng_unit(&r) * 2 - 1;
+		const double unit = type == DEV_I8 ? 127 : 1, x = rng_unit(&r) * 2 - 1;
 		/* Some values round to -0 in f8. */
-		element_set(p.raw[0], type, i, i % 7 ? x : -1e-5);
-		element_set(p.raw[1], type, i, rng_unit(&r) * 2 - 1);
+		element_set(p.raw[0], type, i, i % 7 ? unit * x : -1e-5);
+		element_set(p.raw[1], type, i, unit * (rng_unit(&r) * 2 - 1));
 	}
 	for (int i = 0; i < 2; i++)
 		ok(dev_upload(d, p.memory + i * (int)sizeof(p.raw[0]), p.raw[i], sizeof(p.raw[0])));
@@ -146,7 +148,8 @@ static unsigned wrong_elements(const struct multiplied *p)
 		for (unsigned k = 0; k < SIDE; k++)
 			sum += element_get(p->raw[0], type, i / SIDE * SIDE + k) *
 			       element_get(p->raw[1], type, i % SIDE * SIDE + k);
-		wrong += !(fabs(element_get(c, result, i) - sum) <= 0.01 * (1 + fabs(sum)));
+		const double allowed = type == DEV_I8 ? 0 : 0.01 * (1 + fabs(sum));
+		wrong += !(fabs(element_get(c, result, i) - sum) <= allowed);
 	}
 	return wrong;
 }
@@ -174,6 +177,7 @@ static void f8_of_either_bias_gives_what_ocp_says(void)
 }
 
 static void tf32_is_multiplied_where_there_are_kernels(void) { multiply_on(CDNA3, DEV_TF32); }
+static void integers_are_multiplied_exactly(void) { multiply_on(CDNA2, DEV_I8); }
 
 static void algorithms_are_tried_and_numbered(void)
 {
@@ -359,6 +363,7 @@ int main(int argc, char **argv)
 	test(hipblaslt_works_without_rocblas);
 	test(f8_of_either_bias_gives_what_ocp_says);
 	test(tf32_is_multiplied_where_there_are_kernels);
+	test(integers_are_multiplied_exactly);
 	test(algorithms_are_tried_and_numbered);
 	test(a_gemm_without_algorithms_is_the_other_librarys);
 	test(streams_have_handles_of_their_own);

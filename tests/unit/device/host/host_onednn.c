@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Products of integers by oneDNN are exact, and are made by the thread that asks for them.
+ * GEMMs of integers by oneDNN are exact, and are made by the thread that asks for them.
  */
 #include "device/host/host_onednn.h"
 #include "lib/rng.h"
@@ -24,7 +24,7 @@ static void need_library(void)
 		skip("no oneDNN that can be used");
 }
 
-static void fill(void)
+static void fill_operands(void)
 {
 	struct rng r;
 	rng_seed(&r, 9, 1);
@@ -34,7 +34,7 @@ static void fill(void)
 	}
 }
 
-static int32_t product(int i, int j, int transposed)
+static int32_t add_products(int i, int j, int transposed)
 {
 	int32_t sum = 0;
 	for (int k = 0; k < K; k++)
@@ -42,10 +42,10 @@ static int32_t product(int i, int j, int transposed)
 	return sum;
 }
 
-static void products_are_exact(void)
+static void gemms_are_exact(void)
 {
 	need_library();
-	fill();
+	fill_operands();
 	for (int how = 0; how < 4; how++) {
 		const int transposed = how & 1, beta = how >> 1;
 		unsigned wrong = 0;
@@ -57,7 +57,7 @@ static void products_are_exact(void)
 			const int row = i / LARGEST, column = i % LARGEST, old = i % 1000;
 			const int32_t right =
 				row < M && column < N
-					? product(row, column, transposed) + beta * old
+					? add_products(row, column, transposed) + beta * old
 					: old;
 			wrong += c[i] != right;
 		}
@@ -100,7 +100,7 @@ static void a_call_starts_no_threads(void)
 
 int main(void)
 {
-	test(products_are_exact);
+	test(gemms_are_exact);
 	test(a_call_starts_no_threads);
 	return test_done();
 }
