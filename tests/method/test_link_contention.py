@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""micro/link_contention against simulated machines of which it is known what their devices share: what each keeps
-is that of max-min fair rates, computed here, and pairs are called shared or apart as they are."""
+"""micro/link_contention against simulated machines of which it is known what their devices share: what each
+keeps is that of max-min fair rates, computed here, and pairs are called shared or apart as they are."""
 
 from __future__ import annotations
 
@@ -113,7 +113,11 @@ class Machine:
         spec = "sim:default?%s:0-%d" % (",".join("%s=%s" % item for item in keys.items()), self.devices - 1)
         options = ["--device", spec, "--size", size, "--direction", directions, "--seed", str(seed)]
         done = subprocess.run(
-            [str(PROGRAM), *options, "--format", "json"], capture_output=True, text=True, timeout=120, check=False
+            [str(PROGRAM), *options, "--format", "json"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         return {row["case"]["direction"]: row for row in rows if row["kind"] == "case"}

@@ -27,7 +27,7 @@ from reports.records.student import quantile, two_sided_p
 RATE = 0.05
 DESCRIBED = "describes the machine"  # in place of a verdict, where nobody is better
 _DEGREES, _ALMOST_NORMAL = 10, 1000.0  # steps of the degrees of freedom, rounded down, and the most of them
-_AMONG_DEVICES = ("collectives/device_", "micro/peer_matrix", "overlap/ficco")
+_AMONG_DEVICES = ("collectives/device_", "micro/peer_matrix", "micro/link_contention", "overlap/ficco")
 # Groups whose numbers are of another thing on a CPU that plays a device, and why.
 _HOST_DIFFERS = {
     "Links": "a copy on the host stays in its own memory and crosses no link",

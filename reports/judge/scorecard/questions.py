@@ -25,6 +25,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         "micro/copy_path/down_engine_bandwidth",
         "micro/copy_path/down_kernel_bandwidth",
     ),
+    "concurrent copies from the host to all devices": ("micro/link_contention/all_devices_up_bandwidth",),
     "latency of a small copy": (
         "micro/copy_path/up_engine_latency_4k",
         "micro/copy_path/down_engine_latency_4k",
