@@ -65,6 +65,7 @@ static int check_adding(const struct dev *d, const struct dev_gemm *g)
 
 static int check_groups(const struct dev *d, const struct dev_gemm *g)
 {
+	const char *why = dev_lack_reason(d, DEV_CAP_GEMM_GROUPED_BIT);
 	const uint32_t multiple = dev_types[g->type].multiple;
 	uint64_t rows = 0;
 	if (g->groups == 0)
@@ -86,8 +87,9 @@ static int check_groups(const struct dev *d, const struct dev_gemm *g)
 		return err_note(-EINVAL, "gemm: %llu rows in %u groups are not m, %u",
 				(unsigned long long)rows, g->groups, g->m);
 	if (!(d->props.gemm_grouped_types >> g->type & 1))
-		return err_note(-ENOTSUP, "%s:%u: a grouped gemm of %s is not supported",
-				d->ops->name, d->index, dev_type_names[g->type]);
+		return err_note(-ENOTSUP, "%s:%u: a grouped gemm of %s is not supported%s%s",
+				d->ops->name, d->index, dev_type_names[g->type], why[0] ? ": " : "",
+				why);
 	return 0;
 }
 

@@ -72,12 +72,13 @@ struct dev_gemm {
 	/* With DEV_CAP_TRACKER: begin with the tiles that have this row of C, go on to the last
 	 * ones and then from the first ones; less than m. Elsewhere 0. */
 	uint32_t first_row;
-	/* Number of groups, where gemm_grouped_types has the type, as of experts of a mixture. B
-	 * holds so many matrices, each right after the last row of the one before, ldb long; the
-	 * first group_rows[0] rows of A are multiplied by the first of them, the next group_rows[1]
-	 * by the second, and so on, m in all, in one operation. A group may have no row. Not with
-	 * `tiled`, `fast_accumulation`, `blocks`, shared_bytes, `done` or first_row. The first one
-	 * in a stream with these matrices and rows may wait, as the first GEMM may. 0: one GEMM. */
+	/* Number of groups, as of experts of a mixture, with DEV_CAP_GEMM_GROUPED, where
+	 * gemm_grouped_types has the type. B holds so many matrices, each right after the last row
+	 * of the one before, ldb long; the first group_rows[0] rows of A are multiplied by the
+	 * first of them, the next group_rows[1] by the second, and so on, m in all, in one
+	 * operation. A group may have no row. Not with `tiled`, `fast_accumulation`, `blocks`,
+	 * shared_bytes, `done` or first_row. The first one in a stream with these matrices and rows
+	 * may wait, as the first GEMM may. 0: one GEMM. */
 	uint32_t groups, group_rows[DEV_GEMM_GROUPS];
 };
 

@@ -227,7 +227,8 @@ static int skeleton_launch(struct dev *dev, struct dev_stream *s, struct dev_ker
  * DEV_CAP_GEMM, props.gemm_types, props.fma_peak_types and props.blas; `fast_accumulation` with
  * props.gemm_fast_types; `tiled` with DEV_CAP_GEMM_TILED, props.gemm_tiled_types and
  * props.gemm_tile_rows; `adds` with props.gemm_adding_types, and -ENOTSUP where the memory of C
- * has no atomic adds; `groups` with props.gemm_grouped_types. Optional. */
+ * has no atomic adds; `groups` with DEV_CAP_GEMM_GROUPED and
+ * props.gemm_grouped_types. Optional. */
 static int skeleton_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	(void)dev, (void)s, (void)g;

@@ -71,7 +71,7 @@ enum { SERIAL, STREAMS, GROUPED, READ, WHOLE };
 static const struct bench_variant variants[] = {
 	[SERIAL] = {"serial", BENCH_DEVICE, EXPERTS_SERIAL},
 	[STREAMS] = {"streams", BENCH_DEVICE, EXPERTS_STREAMS},
-	[GROUPED] = {"grouped", BENCH_DEVICE, EXPERTS_GROUPED},
+	[GROUPED] = {"grouped", BENCH_DEVICE, EXPERTS_GROUPED, .needs = DEV_CAP_GEMM_GROUPED},
 	[READ] = {"read", BENCH_DEVICE, EXPERTS_READ, .model = read_model, .reference = true},
 	[WHOLE] = {"whole", BENCH_DEVICE, EXPERTS_WHOLE, .model = whole_model, .reference = true},
 	{0}};
@@ -160,6 +160,7 @@ static const struct bench bench = {
 		  "whole, the bound of arithmetic, reads the weights of one expert, from a cache "
 		  "where they fit",
 	.needs = DEV_CAP_GEMM,
+	.wants = DEV_CAP_GEMM_GROUPED,
 	.axes = axes,
 	.variants = variants,
 	.quantities = quantities,

@@ -71,6 +71,7 @@ const double *bench_seconds(const struct bench_case *c, unsigned variant, size_t
 static const char *const lacking_words[DEV_CAP_COUNT] = {
 	[DEV_CAP_COPY_ENGINE_BIT] = "the device has no copy engines",
 	[DEV_CAP_COPY_BATCH_BIT] = "the device takes no batch of copies",
+	[DEV_CAP_GEMM_GROUPED_BIT] = "the device has no grouped GEMMs",
 	[DEV_CAP_PRIORITY_BIT] = "the device has one stream priority",
 };
 

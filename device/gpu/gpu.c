@@ -94,6 +94,7 @@ static uint32_t device_capabilities(const struct gpu_dev *d, unsigned count)
 	caps |= t->copy_batch ? DEV_CAP_COPY_BATCH : 0;
 	caps |= d->driver->stream_open_on && t->unit_step ? DEV_CAP_UNIT_MASK : 0;
 	caps |= d->blas ? DEV_CAP_GEMM : 0;
+	caps |= d->grouped ? DEV_CAP_GEMM_GROUPED : 0;
 	return caps;
 }
 

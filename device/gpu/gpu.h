@@ -224,6 +224,17 @@ struct gpu_gemm_problem {
 	void *stream_state; /* of stream_open(), for the stream that run() gets */
 };
 
+/* A grouped GEMM as a library sees it: `count` GEMMs as `each`, but for their columns n and their
+ * pointers, which are in the device's memory and the host's: all of first, then of second, then of
+ * c. */
+struct gpu_grouped_problem {
+	struct gpu_gemm_problem each;
+	uint32_t count;
+	int n[DEV_GEMM_GROUPS];
+	void *pointers;
+	const void *const *host_pointers;
+};
+
 /* A vendor's BLAS. */
 struct gpu_blas {
 	/* -ENODEV: no library. types_p: 1u << enum dev_type, of the supported types. */
@@ -250,6 +261,12 @@ struct gpu_blas {
 	size_t algorithm_bytes, max_algorithms; /* max: how many are worth asking for */
 	uint32_t fast_types; /* 1u << enum dev_type: types that also support fast_accumulation */
 	uint64_t workspace_bytes; /* of every stream */
+	/* Grouped GEMMs. The text of an error is why there are none, and no error of the device;
+	 * `text` is what multiplies them. The three are NULL where the vendor has none. */
+	int (*grouped_open)(void **grouped_p, uint32_t *types_p, char *text, size_t capacity);
+	void (*grouped_close)(void *grouped, bool usable);
+	/* Any thread may call it. -EINVAL: the operands are not aligned as the library needs. */
+	int (*run_grouped)(void *grouped, void *stream, const struct gpu_grouped_problem *p);
 };
 
 /* A vendor's management library: telemetry, links and memory errors of the board. Needs no context.

@@ -165,8 +165,9 @@ struct gpu_dev {
 	double clock_error_ns, older_clock_error_ns;
 	void *clock_memory; /* pinned, for struct exchange of gpu_time.c */
 
-	void *blas;
+	void *blas, *grouped;
 	struct gpu_tuned *tuned;
+	struct gpu_pointers *pointers; /* of grouped GEMMs; guarded by the lock */
 
 	atomic_bool lost;
 	char lost_why[ERR_TEXT];
@@ -302,6 +303,15 @@ int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
 int gpu_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p);
 int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g);
 int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p);
+/* The GEMM as the library sees it; its stream's workspace and state. */
+struct gpu_gemm_problem gpu_gemm_problem(const struct dev_gemm *g);
+int gpu_gemm_prepare_stream(struct gpu_dev *d, struct dev_stream *s, enum dev_type type);
+
+/* ---- gpu_grouped.c */
+void gpu_grouped_open(struct gpu_dev *d);
+void gpu_grouped_close(struct gpu_dev *d, bool usable);
+/* A GEMM with groups, which the library has in this type. */
+int gpu_grouped(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g);
 
 /* ---- gpu_autotune.c */
 

@@ -14,7 +14,7 @@
 /* ------------------------------------------------------------------ GEMM by the library */
 
 /* Row-major C = A B is column-major C' = B' A'. */
-static struct gpu_gemm_problem problem_of_gemm(const struct dev_gemm *g)
+struct gpu_gemm_problem gpu_gemm_problem(const struct dev_gemm *g)
 {
 	struct gpu_gemm_problem p;
 	memset(&p, 0, sizeof(p));
@@ -59,7 +59,7 @@ static int check_library(const struct gpu_dev *d, const struct dev_gemm *g)
 
 /* Each stream has its own workspace and state, so that concurrent GEMMs do not share them. They are
  * allocated at the stream's first GEMM, which is not timed. */
-static int prepare_stream(struct gpu_dev *d, struct dev_stream *s, enum dev_type type)
+int gpu_gemm_prepare_stream(struct gpu_dev *d, struct dev_stream *s, enum dev_type type)
 {
 	const struct gpu_blas *blas = d->vendor->blas;
 	int status = 0;
@@ -73,12 +73,12 @@ static int prepare_stream(struct gpu_dev *d, struct dev_stream *s, enum dev_type
 
 static int gemm_by_library(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
 {
-	struct gpu_gemm_problem p = problem_of_gemm(g);
+	struct gpu_gemm_problem p = gpu_gemm_problem(g);
 	int status = check_library(d, g);
 	if (!status)
 		status = gpu_enqueue(d, s);
 	if (!status)
-		status = prepare_stream(d, s, g->type);
+		status = gpu_gemm_prepare_stream(d, s, g->type);
 	if (status)
 		return status;
 	p.workspace = s->workspace;
@@ -193,7 +193,9 @@ int gpu_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *bloc
 int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	return g->tiled ? gemm_by_tiles(d, s, g) : gemm_by_library(d, s, g);
+	return g->groups  ? gpu_grouped(d, s, g)
+	       : g->tiled ? gemm_by_tiles(d, s, g)
+			  : gemm_by_library(d, s, g);
 }
 
 /* ------------------------------------------------------------------ choosing an algorithm */
@@ -223,7 +225,7 @@ static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 	dev_gemm_ranges(&alone, ranges);
 	int status = alloc_operands(d, g, ranges, memory);
 	if (!status)
-		status = prepare_stream(d, d->internal_stream, g->type);
+		status = gpu_gemm_prepare_stream(d, d->internal_stream, g->type);
 	p->second = memory[0];
 	p->first = memory[1];
 	p->c = memory[2];
@@ -243,8 +245,8 @@ static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	struct gpu_gemm_problem p = problem_of_gemm(g);
-	if (g->tiled)
+	struct gpu_gemm_problem p = gpu_gemm_problem(g);
+	if (g->tiled || g->groups)
 		return 0;
 	int status = check_library(d, g);
 	if (!status)
@@ -257,7 +259,7 @@ int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
 int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	const struct gpu_gemm_problem p = problem_of_gemm(g);
+	const struct gpu_gemm_problem p = gpu_gemm_problem(g);
 	const struct gpu_tuned *tuned = g->tiled ? NULL : gpu_tuned_find(d, &p);
 	if (!tuned)
 		return err_note(-ENOENT, "%s:%u: no algorithm was chosen for this GEMM",
@@ -284,6 +286,8 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 		const uint32_t wide = 1u << DEV_F32 | 1u << DEV_F64;
 		p->fma_peak_types = p->gemm_types & ~wide ? 0 : p->gemm_types;
 		p->gemm_fast_types = p->gemm_types & d->vendor->blas->fast_types;
+		if (want & DEV_CAP_GEMM_GROUPED)
+			gpu_grouped_open(d);
 		return;
 	}
 	d->blas = NULL;
@@ -293,7 +297,9 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 void gpu_gemm_close(struct gpu_dev *d)
 {
 	gpu_tuned_close(d);
+	const bool usable = gpu_ctx_use(d) == 0;
+	gpu_grouped_close(d, usable);
 	if (d->blas)
-		d->vendor->blas->close(d->blas, gpu_ctx_use(d) == 0);
+		d->vendor->blas->close(d->blas, usable);
 	d->blas = NULL;
 }

@@ -50,7 +50,7 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 		  DEV_CAP_PEER | DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS | DEV_CAP_VALUE_IN_QUEUE |
 		  DEV_CAP_COPY_BATCH | DEV_CAP_UNIT_MASK;
 	if (d->blas) {
-		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
+		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_GEMM_GROUPED;
 		p->fma_peak_types = 1u << DEV_F32 | 1u << DEV_F64;
 		p->gemm_types = p->gemm_tiled_types = p->gemm_adding_types = p->gemm_grouped_types =
 			p->fma_peak_types | (d->onednn->multiply ? 1u << DEV_I8 : 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Compiled and never run: device/gpu/cuda/cublaslt_abi.h and device/gpu/blaslt_abi.h against
- * <cublasLt.h>.
+ * <cublasLt.h>, and the part of cuBLAS against <cublas_v2.h>.
  */
 #include <cublasLt.h>
+#include <cublas_v2.h>
 
 #define BLASLT_ABI_TYPES
 typedef cublasLtHandle_t blaslt_handle;
@@ -13,6 +14,10 @@ typedef cublasLtMatmulPreference_t blaslt_preference;
 typedef cublasLtMatmulAlgo_t blaslt_algo;
 typedef cublasLtMatmulHeuristicResult_t blaslt_heuristic;
 typedef cudaStream_t blaslt_stream;
+#define CUBLAS_ABI_TYPES
+typedef cublasHandle_t cublas_handle;
+typedef cudaStream_t cublas_stream;
+typedef cublasOperation_t cublas_operation;
 #include "device/gpu/cuda/cublaslt_abi.h"
 #include "tests/abi/abi.h"
 
@@ -81,3 +86,10 @@ same_function(blaslt_preference_set_fn, cublasLtMatmulPreferenceSetAttribute);
 same_function(blaslt_heuristic_fn, cublasLtMatmulAlgoGetHeuristic);
 same_function(cublaslt_config_get_fn, cublasLtMatmulAlgoConfigGetAttribute);
 same_function(blaslt_matmul_fn, cublasLtMatmul);
+
+same_function(cublas_create_fn, cublasCreate_v2);
+same_function(cublas_destroy_fn, cublasDestroy_v2);
+same_function(cublas_get_version_fn, cublasGetVersion_v2);
+same_function(cublas_set_stream_fn, cublasSetStream_v2);
+same_function(cublas_set_workspace_fn, cublasSetWorkspace_v2);
+same_function(cublas_gemm_grouped_fn, cublasGemmGroupedBatchedEx);

@@ -221,6 +221,14 @@ int NAME(cuDeviceCanAccessPeer, hipDeviceCanAccessPeer)(int *can, int device, in
 	return leave_call(status);
 }
 
+bool fake_is_device_memory(const void *ptr, size_t bytes)
+{
+	fake_lock();
+	const bool is = fake_memory_kind_of(ptr, bytes) == FAKE_DEVICE_MEMORY;
+	fake_unlock();
+	return is;
+}
+
 bool fake_reaches_peers(unsigned device) { return fake_board(device, 1, "peers"); }
 
 /* ------------------------------------------------------------------ memory */

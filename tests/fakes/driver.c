@@ -50,6 +50,13 @@ int driver_current_device(unsigned *device_p)
 	return current_device(device_p);
 }
 
+bool driver_is_device_memory(const void *ptr, size_t bytes)
+{
+	bool (*is_device)(const void *, size_t) = NULL;
+	find_function("fake_is_device_memory", &is_device);
+	return is_device(ptr, bytes);
+}
+
 bool driver_reaches_peers(unsigned device)
 {
 	bool (*reaches)(unsigned) = NULL;

@@ -19,9 +19,10 @@ int driver_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *a
 int driver_allocate(unsigned device, size_t bytes, void **ptr_p);
 int driver_release(unsigned device, void *ptr);
 
-/* Call fake_current_device(), fake_reaches_peers(), fake_stream_copy(), fake_value_write() and
- * fake_value_wait() of that driver. */
+/* Call fake_current_device(), fake_is_device_memory(), fake_reaches_peers(), fake_stream_copy(),
+ * fake_value_write() and fake_value_wait() of that driver. */
 int driver_current_device(unsigned *device_p);
+bool driver_is_device_memory(const void *ptr, size_t bytes);
 bool driver_reaches_peers(unsigned device);
 int driver_copy(unsigned device, void *stream, void *dst, const void *src, size_t bytes);
 int driver_write_value(void *stream, uint32_t *at, uint32_t value);

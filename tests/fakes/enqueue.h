@@ -27,6 +27,9 @@ FAKE_EXPORT int fake_release(unsigned device, void *ptr);
 /* The device that is current on the calling thread. */
 FAKE_EXPORT int fake_current_device(unsigned *device_p);
 
+/* True if all of this lies in one allocation of device memory. */
+FAKE_EXPORT bool fake_is_device_memory(const void *ptr, size_t bytes);
+
 /* True if the device reaches the memory of others. */
 FAKE_EXPORT bool fake_reaches_peers(unsigned device);
 

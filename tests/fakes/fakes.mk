@@ -17,6 +17,7 @@ of_cuda := $(fake_driver) $(call fake_object,tests/fakes/driver_cuda.c)
 of_hip := $(fake_driver) $(call fake_object,tests/fakes/driver_hip.c)
 $(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
 $(fakes)/libcublasLt.so.12: $(call fake_object,tests/fakes/cublaslt_12.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
+$(fakes)/libcublas.so.13: $(call fake_object,tests/fakes/cublas.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
 # As AMD's, these need the runtime by its soname.
 $(addprefix $(fakes)/,libhipblaslt.so.1 librocblas.so.5 librccl.so.1): $(fakes)/libamdhip64.so.7
 $(fakes)/libhipblaslt.so.1: $(call fake_object,tests/fakes/hipblaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
@@ -25,7 +26,7 @@ $(fakes)/libnccl.so.2: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_
 $(fakes)/librccl.so.1: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/board.c) $(of_cuda)
 $(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c tests/fakes/board.c) $(of_hip)
-fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libnccl.so.2 libnvidia-ml.so.1 \
+fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1 \
 	libamdhip64.so.7 libamdhip64.so.5 without_device/libamdhip64.so.7 libhiprtc.so.7 libhipblaslt.so.1 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out

@@ -53,11 +53,8 @@ static double row_times_column(const struct fake_gemm *p, uint64_t row, uint64_t
 	return promoted + sum;
 }
 
-static void gemm_block(uint32_t block, uint32_t blocks, void *argument)
+void fake_gemm_compute(const struct fake_gemm *p, uint32_t block, uint32_t blocks)
 {
-	const struct fake_gemm *p = argument;
-	if (block == 0 && p->extra_us)
-		usleep(p->extra_us);
 	for (uint64_t column = block; column < p->n; column += blocks) {
 		for (uint64_t row = 0; row < p->m; row++) {
 			double value = p->alpha * row_times_column(p, row, column);
@@ -67,6 +64,14 @@ static void gemm_block(uint32_t block, uint32_t blocks, void *argument)
 			element_set(p->d, p->result, column * p->ldd + row, value);
 		}
 	}
+}
+
+static void gemm_block(uint32_t block, uint32_t blocks, void *argument)
+{
+	const struct fake_gemm *p = argument;
+	if (block == 0 && p->extra_us)
+		usleep(p->extra_us);
+	fake_gemm_compute(p, block, blocks);
 }
 
 int fake_gemm_enqueue(void *stream, const struct fake_gemm *p)

@@ -26,6 +26,9 @@ struct fake_gemm {
 	unsigned extra_us; /* added run time */
 };
 
+/* Computes block `block` of so many. */
+void fake_gemm_compute(const struct fake_gemm *p, uint32_t block, uint32_t blocks);
+
 /* Enqueues the GEMM on a stream of the driver and returns the driver's result. */
 int fake_gemm_enqueue(void *stream, const struct fake_gemm *p);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The part of cuBLASLt's ABI that we use beside device/gpu/blaslt_abi.h, the same in CUDA 11, 12
- * and 13. tests/abi/cublaslt.c compares both with cublasLt.h.
+ * and 13, and of cuBLAS's. tests/abi/cublaslt.c compares them with cublasLt.h and cublas_v2.h.
  *
  * Enumerations are unsigned here, as the compiler makes them.
  */
@@ -68,5 +68,28 @@ typedef const char *cublaslt_get_status_string_fn(cublaslt_status);
 /* attribute, its value, bytes of it, bytes written */
 typedef cublaslt_status cublaslt_config_get_fn(const blaslt_algo *, unsigned, void *, size_t,
 					       size_t *);
+
+/* cuBLAS, of CUDA 12.5 and newer, with the same numbers. tests/abi defines these as its own types.
+ */
+#ifndef CUBLAS_ABI_TYPES
+typedef struct cublas_handle *cublas_handle;
+typedef void *cublas_stream;
+typedef unsigned cublas_operation;
+#endif
+
+typedef cublaslt_status cublas_create_fn(cublas_handle *);
+typedef cublaslt_status cublas_destroy_fn(cublas_handle);
+typedef cublaslt_status cublas_get_version_fn(cublas_handle, int *);
+typedef cublaslt_status cublas_set_stream_fn(cublas_handle, cublas_stream);
+typedef cublaslt_status cublas_set_workspace_fn(cublas_handle, void *, size_t);
+/* operations, m, n and k, alpha, A, its type and leading dimensions, B, beta, C, the number of
+ * groups and of GEMMs in each, kind of sums. Arrays of pointers to matrices are in the device's
+ * memory, all others in the host's, where they are read before the call returns. */
+typedef cublaslt_status cublas_gemm_grouped_fn(cublas_handle, const cublas_operation *,
+					       const cublas_operation *, const int *, const int *,
+					       const int *, const void *, const void *const *,
+					       unsigned, const int *, const void *const *, unsigned,
+					       const int *, const void *, void *const *, unsigned,
+					       const int *, int, const int *, unsigned);
 
 #endif

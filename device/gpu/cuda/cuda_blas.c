@@ -8,7 +8,9 @@
 #include "lib/text.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* NVIDIA's advice for Hopper; older devices gain nothing above 4 MiB. */
 #define WORKSPACE_BYTES (32u << 20)
@@ -206,6 +208,151 @@ static void blas_describe(const void *chosen, char *text, size_t capacity)
 			 (unsigned long long)algorithm->workspace_bytes);
 }
 
+/* ------------------------------------------------------------------ grouped GEMMs, by cuBLAS
+ *
+ * CUDA 12.5 was the first with them. */
+
+static struct {
+	cublas_create_fn *create;
+	cublas_destroy_fn *destroy;
+	cublas_get_version_fn *get_version;
+	cublas_set_stream_fn *set_stream;
+	cublas_set_workspace_fn *set_workspace;
+	cublas_gemm_grouped_fn *gemm_grouped;
+} cublas;
+
+static const struct dynlib_symbol cublas_symbols[] = {
+	{"cublasCreate_v2", &cublas.create, false},
+	{"cublasDestroy_v2", &cublas.destroy, false},
+	{"cublasGetVersion_v2", &cublas.get_version, false},
+	{"cublasSetStream_v2", &cublas.set_stream, false},
+	{"cublasSetWorkspace_v2", &cublas.set_workspace, false},
+	{"cublasGemmGroupedBatchedEx", &cublas.gemm_grouped, false},
+	{NULL, NULL, false},
+};
+
+static const char *const cublas_files[] = {"libcublas.so.13", "libcublas.so.12", NULL};
+static struct dynlib cublas_library = {.title = "cuBLAS",
+				       .files = cublas_files,
+				       .folders = folders,
+				       .above = &library,
+				       .symbols = cublas_symbols};
+
+/* The types that it takes; those that matrix units multiply. */
+#define GROUPED_TYPES (1u << DEV_F32 | 1u << DEV_F64 | ALIGNED_TYPES)
+#define ALIGNED_TYPES (1u << DEV_TF32 | 1u << DEV_F16 | 1u << DEV_BF16)
+
+/* Stream and workspace are the handle's, so one call at a time. */
+struct grouped {
+	cublas_handle handle;
+	pthread_mutex_t turn;
+};
+
+static int note_grouped(const char *function, cublaslt_status result)
+{
+	return err_note(errno_of(result), "cublas%s: status %u", function, result);
+}
+
+static int grouped_open(void **grouped_p, uint32_t *types_p, char *text, size_t capacity)
+{
+	int version = 0, status = dynlib_open(&cublas_library);
+	struct grouped *grouped = status ? NULL : calloc(1, sizeof(*grouped));
+	if (!grouped)
+		return status ? status : err_note(-ENOMEM, "cuBLAS: out of memory for a handle");
+	const cublaslt_status result = cublas.create(&grouped->handle);
+	if (result != CUBLASLT_SUCCESS) {
+		free(grouped);
+		return note_grouped("Create", result);
+	}
+	cublas.get_version(grouped->handle, &version);
+	pthread_mutex_init(&grouped->turn, NULL);
+	snprintf(text, capacity, ", groups: cuBLAS %d.%d.%d", version / 10000,
+		 version % 10000 / 100, version % 100);
+	*types_p = GROUPED_TYPES;
+	*grouped_p = grouped;
+	return 0;
+}
+
+static void grouped_close(void *opened, bool usable)
+{
+	struct grouped *grouped = opened;
+	if (usable)
+		cublas.destroy(grouped->handle);
+	pthread_mutex_destroy(&grouped->turn);
+	free(grouped);
+}
+
+/* The rule of cuBLAS's manual. */
+static int check_alignment(const struct gpu_grouped_problem *p)
+{
+	const uint64_t row_bytes = p->each.k * dev_type_bytes(p->each.type);
+	const uintptr_t needed = row_bytes % 16 == 0 ? 16 : row_bytes % 4 == 0 ? 4 : 1;
+	for (uint32_t i = 0; ALIGNED_TYPES >> p->each.type & 1 && i < 3 * p->count; i++)
+		if ((uintptr_t)p->host_pointers[i] % needed)
+			return err_note(-EINVAL,
+					"cuBLAS: a grouped GEMM with rows of %llu bytes needs "
+					"matrices at multiples of %u",
+					(unsigned long long)row_bytes, (unsigned)needed);
+	return 0;
+}
+
+/* Arrays of the library, one element for each group. */
+struct group_arrays {
+	cublas_operation first[DEV_GEMM_GROUPS], second[DEV_GEMM_GROUPS];
+	int m[DEV_GEMM_GROUPS], k[DEV_GEMM_GROUPS], one[DEV_GEMM_GROUPS];
+	int ld_first[DEV_GEMM_GROUPS], ld_second[DEV_GEMM_GROUPS], ld_c[DEV_GEMM_GROUPS];
+	double alpha_f64[DEV_GEMM_GROUPS], beta_f64[DEV_GEMM_GROUPS];
+	float alpha[DEV_GEMM_GROUPS], beta[DEV_GEMM_GROUPS];
+};
+
+static void fill_arrays(const struct gpu_grouped_problem *p, struct group_arrays *a)
+{
+	const struct gpu_gemm_problem *each = &p->each;
+	for (uint32_t i = 0; i < p->count; i++) {
+		a->first[i] = each->first_transposed ? CUBLASLT_OP_T : CUBLASLT_OP_N;
+		a->second[i] = CUBLASLT_OP_N;
+		a->m[i] = (int)each->m;
+		a->k[i] = (int)each->k;
+		a->one[i] = 1;
+		a->ld_first[i] = (int)each->ld_first;
+		a->ld_second[i] = (int)each->ld_second;
+		a->ld_c[i] = (int)each->ld_c;
+		a->alpha_f64[i] = each->alpha;
+		a->beta_f64[i] = each->beta;
+		a->alpha[i] = (float)each->alpha;
+		a->beta[i] = (float)each->beta;
+	}
+}
+
+static int run_grouped(void *opened, void *stream, const struct gpu_grouped_problem *p)
+{
+	struct grouped *grouped = opened;
+	const enum dev_type type = p->each.type;
+	const unsigned data = cublaslt.type[type];
+	const bool is_f64 = type == DEV_F64;
+	void **pointers = p->pointers;
+	struct group_arrays a;
+	const int status = check_alignment(p);
+	if (status)
+		return status;
+	fill_arrays(p, &a);
+	pthread_mutex_lock(&grouped->turn);
+	cublaslt_status result = cublas.set_stream(grouped->handle, stream);
+	if (result == CUBLASLT_SUCCESS)
+		result = cublas.set_workspace(grouped->handle, p->each.workspace,
+					      p->each.workspace_bytes);
+	if (result == CUBLASLT_SUCCESS)
+		result = cublas.gemm_grouped(
+			grouped->handle, a.first, a.second, a.m, p->n, a.k,
+			is_f64 ? (const void *)a.alpha_f64 : a.alpha, (const void *const *)pointers,
+			data, a.ld_first, (const void *const *)(pointers + p->count), data,
+			a.ld_second, is_f64 ? (const void *)a.beta_f64 : a.beta,
+			pointers + 2 * p->count, data, a.ld_c, (int)p->count, a.one,
+			cublaslt.compute[type]);
+	pthread_mutex_unlock(&grouped->turn);
+	return result == CUBLASLT_SUCCESS ? 0 : note_grouped("GemmGroupedBatchedEx", result);
+}
+
 const struct gpu_blas cuda_blas = {
 	.open = blas_open,
 	.close = blaslt_close,
@@ -216,4 +363,7 @@ const struct gpu_blas cuda_blas = {
 	.max_algorithms = MAX_ALGORITHMS,
 	.fast_types = 1u << DEV_F8,
 	.workspace_bytes = WORKSPACE_BYTES,
+	.grouped_open = grouped_open,
+	.grouped_close = grouped_close,
+	.run_grouped = run_grouped,
 };

@@ -199,7 +199,7 @@ static void set_props(struct sim_dev *d)
 	p->fma_peak_types = p->gemm_types & (1u << DEV_F32 | 1u << DEV_F64);
 	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
 	p->gemm_adding_types = p->gemm_tiled_types;
-	p->gemm_grouped_types = p->gemm_types;
+	p->gemm_grouped_types = dev_can(&d->base, DEV_CAP_GEMM_GROUPED) ? p->gemm_types : 0;
 	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
 	set_nominal(&p->nominal, m, p->gemm_types);
 	p->priority_low = m->priorities > 1 ? -1 : 0;
@@ -224,7 +224,7 @@ static void apply_lacks(struct sim_model *m)
 	if (m->lacks & DEV_CAP_WAIT_VALUE)
 		m->lacks |= DEV_CAP_VALUE_IN_QUEUE;
 	if (m->lacks & DEV_CAP_GEMM)
-		m->lacks |= DEV_CAP_GEMM_TILED;
+		m->lacks |= DEV_CAP_GEMM_TILED | DEV_CAP_GEMM_GROUPED;
 }
 
 /* Lock held. Takes the slots' tasks, fills in the device and appends it to the open ones. */

@@ -36,6 +36,7 @@ static void properties_are_sane(void)
 		expect((p->fma_peak_types & ~(1u << DEV_F32 | 1u << DEV_F64)) == 0);
 		expect((p->gemm_fast_types & ~p->gemm_types) == 0);
 		expect((p->gemm_grouped_types & ~p->gemm_types) == 0);
+		expect(!(p->caps & DEV_CAP_GEMM_GROUPED) == (p->gemm_grouped_types == 0));
 		expect((p->gemm_adding_types & ~p->gemm_tiled_types) == 0);
 		expect(!p->gemm_tiled_types || p->gemm_tile_rows > 0);
 	}
