@@ -50,7 +50,7 @@ static void put_value(const struct train *t, struct bench_case *c, const char *n
 
 /* ------------------------------------------------------------------ power */
 
-/* The reason that the sensor which the device lists gives. */
+/* The reason of the sensor that the device lists. */
 static const char *why_no_power(const struct train *t)
 {
 	return t->no_energy[0] ? t->no_energy : t->no_power;
@@ -199,7 +199,7 @@ static struct medians {
 	return (struct medians){median_of(&rate), median_of(&clock)};
 }
 
-/* A rate that falls without the clock is not throttled. */
+/* A rate that falls without the clock is no throttling. */
 static void judge_fall(const struct train *t, struct bench_case *c, const struct medians *before,
 		       const struct medians *after)
 {
@@ -272,7 +272,7 @@ static void put_course(const struct train *t, struct bench_case *c, const struct
 			bench_course(c, rows[j].name, rows[j].unit, rows[j].x, t->windows);
 }
 
-/* What the samples gave, if the device was hot from another load. */
+/* Flag the values of samples that were taken while the device was hot from another load. */
 static void judge_samples(const struct train *t, struct bench_case *c)
 {
 	static const char *const names[] = {"time", "flop_rate", "bandwidth", "sustained_share"};

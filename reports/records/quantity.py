@@ -8,6 +8,8 @@ from typing import Callable, Iterable, Optional, Sequence, Tuple, Union
 _DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_PARTS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+_ENERGIES = {"J/flop": "J/FLOP", "J/op": "J/OP", "J/byte": "J/B"}
 _RATES = {
     "byte/s": "B/s",
     "flop/s": "FLOP/s",
@@ -32,6 +34,11 @@ def scale_of(magnitude: float, unit: str) -> Tuple[float, str]:
     if unit in _RATES:
         factor, prefix = next(((f, p) for f, p in _DECIMAL if magnitude >= f), (1.0, ""))
         return factor, prefix + _RATES[unit]
+    if unit in _ENERGIES:
+        factor, prefix = next(((f, p) for f, p in _PARTS if magnitude >= f), _PARTS[-1])
+        return factor, prefix + _ENERGIES[unit]
+    if unit == "degC":
+        return 1.0, "°C"
     return 1.0, "" if unit in ("1", "ratio", "fraction", "count") else unit
 
 

@@ -16,6 +16,7 @@ from reports.records.state import checked
 Scalar = Union[str, int, float]
 
 SAMPLES_KEPT = 120
+MOST_WINDOWS = 1000  # of a course
 MOST_SINGLES = 1000  # that programs take
 
 _BIG = re.compile(r"[0-9]{16,20}\Z")  # an integer above 2^53 comes as a string
@@ -115,6 +116,14 @@ class Mechanism:
     detail: str
 
 
+@dataclass(frozen=True)
+class CourseRow:
+    """A row of a course: one value for each window; None: it was not read then."""
+
+    unit: str
+    values: Tuple[Optional[float], ...]
+
+
 def axes_in(key: str) -> Dict[str, str]:
     """The axes of a case by its key, "op=ag-gemm shape=g1"."""
     return dict(word.split("=", 1) for word in key.split() if "=" in word)
@@ -142,6 +151,7 @@ class Case:
     cause: str = ""  # unless it is ok
     variants_not_supported: Mapping[str, str] = field(default_factory=dict)  # name -> why
     clock_hz: Optional[float] = None  # of the device, after the last sample
+    course: Mapping[str, CourseRow] = field(default_factory=dict)  # by name; "time" is one of them
 
     def variant(self, name: Optional[str]) -> Optional[Variant]:
         return next((v for v in self.variants if v.name == name), None)
@@ -370,6 +380,19 @@ def _derived(reader: Reader) -> Derived:
     )
 
 
+def _course(reader: Reader) -> Dict[str, CourseRow]:
+    """Rows of one length; one of another length than the time is dropped."""
+    course, rows = reader.object_or_empty("course"), {}
+    for name in course.json:
+        own = course.object_or_empty(name)
+        values = own.items("values")[:MOST_WINDOWS]
+        rows[name] = CourseRow(own.text_or("unit"), tuple(float(v) if is_number(v) else None for v in values))
+    time = rows.get("time")
+    if time is None or not time.values or None in time.values:
+        return {}
+    return {name: row for name, row in rows.items() if len(row.values) == len(time.values)}
+
+
 def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
     """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the
     others. One that failed or was skipped has none, whatever the record states. A wrong result is a
@@ -414,6 +437,7 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
             for f in validity.objects("flags")
         ),
         clock_hz=reader.object_or_empty("clock_hz").real("after") or None,
+        course=_course(reader) if status == "ok" else {},
         core_latency_s=reader.object_or_empty("surroundings").real("core_latency_s") or None,
         cause=causes.of_case(said, status, is_wrong),
         variants_not_supported=causes.variants_not_supported(

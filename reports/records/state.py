@@ -13,7 +13,6 @@ from reports.records.jsonl import Json, Reader, is_number
 from reports.records.quantity import human, spell
 
 _OUT_OF = ("_limit", "_max")
-_SHOWN_UNITS = {"degC": "°C"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class TelemetrySample:
     @property
     def text(self) -> str:
         if is_number(self.value):
-            return human(float(self.value), _SHOWN_UNITS.get(self.unit, self.unit))
+            return human(float(self.value), self.unit)
         return "unknown" if self.value is None else str(self.value)
 
 

@@ -85,6 +85,8 @@ static void units_are_shown(void)
 	expect_str(units_show(text, sizeof(text), 12.34e9, "byte/s"), "12.34 GB/s");
 	expect_str(units_show(text, sizeof(text), 2.5e12, "flop/s"), "2.5 TFLOP/s");
 	expect_str(units_show(text, sizeof(text), 2.5e12, "op/s"), "2.5 TOP/s");
+	expect_str(units_show(text, sizeof(text), 7e-13, "J/flop"), "0.7 pJ/FLOP");
+	expect_str(units_show(text, sizeof(text), 42e-12, "J/byte"), "42 pJ/B");
 	expect_str(units_show(text, sizeof(text), 1.5, ""), "1.5");
 	expect_str(units_show(text, sizeof(text), 3e-13, "s"), "0.0003 ns");
 	expect_str(units_show(text, sizeof(text), 1.5e6, "1/s"), "1.5 M/s");
