@@ -34,7 +34,7 @@ static void fill_operands(void)
 	}
 }
 
-static int32_t add_products(int i, int j, int transposed)
+static int32_t add_up(int i, int j, int transposed)
 {
 	int32_t sum = 0;
 	for (int k = 0; k < K; k++)
@@ -57,7 +57,7 @@ static void gemms_are_exact(void)
 			const int row = i / LARGEST, column = i % LARGEST, old = i % 1000;
 			const int32_t right =
 				row < M && column < N
-					? add_products(row, column, transposed) + beta * old
+					? add_up(row, column, transposed) + beta * old
 					: old;
 			wrong += c[i] != right;
 		}
