@@ -165,16 +165,11 @@ static int show_prefixed(char *out, size_t capacity, double value, const char *u
 	static const struct {
 		const char *base, *plain, *prefixed;
 		int min_step;
-	} units[] = {{"byte/s", "B/s", "B/s", -3},
-		     {"flop/s", "FLOP/s", "FLOP/s", -3},
-		     {"op/s", "OP/s", "OP/s", -3},
-		     {"s", "s", "s", -3},
-		     {"Hz", "Hz", "Hz", -3},
-		     {"byte", "B", "B", -3},
-		     {"1/s", "1/s", "/s", 0},
-		     {"J/flop", "J/FLOP", "J/FLOP", -4},
-		     {"J/op", "J/OP", "J/OP", -4},
-		     {"J/byte", "J/B", "J/B", -4}};
+	} units[] = {{"byte/s", "B/s", "B/s", -3}, {"flop/s", "FLOP/s", "FLOP/s", -3},
+		     {"op/s", "OP/s", "OP/s", -3}, {"s", "s", "s", -3},
+		     {"Hz", "Hz", "Hz", -3},       {"byte", "B", "B", -3},
+		     {"1/s", "1/s", "/s", 0},      {"J/flop", "J/FLOP", "J/FLOP", -4},
+		     {"J/op", "J/OP", "J/OP", -4}, {"J/byte", "J/B", "J/B", -4}};
 	static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P"};
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(unit, units[i].base) != 0)

@@ -3,6 +3,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <string.h>
 
 static bool is_virtual(const struct bench_case *c) { return dev_can(c->dev, DEV_CAP_VIRTUAL_TIME); }
 
@@ -12,6 +13,9 @@ int neighbour_admit(const struct bench_case *c, const struct neighbour_spec *spe
 		return err_note(-ENOTSUP, "in virtual time there is no other process: the "
 					  "neighbour works on a second device, such as "
 					  "--device 'sim:default?tenants=2:0,1'");
+	if (is_virtual(c) && (strcmp(spec->sees, "same") != 0 || strcmp(spec->group, "none") != 0))
+		return err_note(-ENOTSUP, "in virtual time the neighbour is no process, which "
+					  "--sees and --group are for");
 	return workload_admit(c, &spec->work);
 }
 

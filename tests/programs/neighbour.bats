@@ -50,6 +50,9 @@ model='like=quiet,data=none,memory_bandwidth=20e9,unit_bandwidth=1e12,link_down_
 	neighbour sim:quiet
 	[ "$status" = 77 ]
 	[[ $stderr == *"tenants=2:0,1"* ]]
+	neighbour sim:quiet:0,1 --group /nowhere
+	[ "$status" = 77 ]
+	[[ $stderr == *"no process"* ]]
 }
 
 @test "on the host another process works, and both sides' results are right" {

@@ -55,10 +55,9 @@ static void gemms_are_exact(void)
 					    beta, c, LARGEST) == 0);
 		for (int i = 0; i < LARGEST * LARGEST; i++) {
 			const int row = i / LARGEST, column = i % LARGEST, old = i % 1000;
-			const int32_t right =
-				row < M && column < N
-					? add_up(row, column, transposed) + beta * old
-					: old;
+			const int32_t right = row < M && column < N
+						      ? add_up(row, column, transposed) + beta * old
+						      : old;
 			wrong += c[i] != right;
 		}
 		expect(wrong == 0);
