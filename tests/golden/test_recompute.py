@@ -38,6 +38,7 @@ MORE = (
     ),
     ("overlap/pair", "--device", "sim:0,1", "--transfer", "peer", "--shape", "n256"),
     ("micro/copy_path", "--device", "sim:0,1", "--direction", "peer", "--size", "64K,1M"),
+    ("micro/link_contention", "--device", "sim:0-2", "--direction", "up"),
     ("micro/peer_matrix", "--device", "sim:0-2", "--route", "0>1,0>all,all>1,all>all,2>numa0"),
     (
         "micro/memory",
