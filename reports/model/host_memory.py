@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys of the host's memory (device/sim/machine/traffic.c FLOWS, pinned memory)."""
+"""Keys of the host's memory (device/sim/machine/traffic.c FLOWS, pinned memory) and of what devices share on
+their way to it (device/sim/machine/uplinks.c)."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from typing import Iterator, NamedTuple, Optional, Union
 from reports.model.key import Key, Missing
 from reports.model.levels import AT_LEAST, COPY
 from reports.model.measured import Measured
-from reports.records.jsonl import is_number
+from reports.records.jsonl import Json, is_number
 
 Found = Iterator[Union[Key, Missing]]
 PAIRS = "micro/peer_matrix"
+ALL_DEVICES = "micro/link_contention"
 _NODE = re.compile(r"(?:numa(?P<from>\d+)>(?P<to>\d+)|(?P<source>\d+)>numa(?P<node>\d+))\Z")
 _SLOWER = 0.97  # of the near node's rate
 _HEADLINES = ("micro/copy_path/both_ways_engine_bandwidth", "micro/copy_path/up_engine_bandwidth")
@@ -54,17 +56,39 @@ def _provenance(measured: Measured, field: str) -> Optional[int]:
 
 
 def _host_bandwidth(measured: Measured) -> Union[Key, Missing]:
-    """The most that one device moves at once, up and down: nothing measures several devices."""
+    """The most that one device moves at once, up and down, or all of them."""
     points = [p for way in ("up", "down") for p in measured.curve(COPY, "size", direction=way)]
     largest = max((size for size, _ in points), default=0.0)
     found = [(v.value, v.error, "%s: %s" % (COPY, v.where.get("variant"))) for s, v in points if s == largest]
     found += [(v, 0.0, "%s: kernel_both_ways" % PAIRS) for v in _rates(measured, "kernel_both_ways").values()]
     headlines = map(measured.one, _HEADLINES) if not found else ()
     found += [(v.value, v.error, v.name) for v in headlines if v]
-    if not found:
+    several = [(d["bandwidth"], 0.0, ALL_DEVICES) for d in _directions(measured) if d["bandwidth"]]
+    if not found + several:
         return Missing(("host_bandwidth",), "no copy to or from the host was measured (micro/copy_path)")
-    value, error, source = max(found)
-    return Key("host_bandwidth", value, AT_LEAST + "what one device moved at once: " + source, error)
+    value, error, source = max(found + several)
+    who = "all devices" if source == ALL_DEVICES else "one device"
+    return Key("host_bandwidth", value, AT_LEAST + "what %s moved at once: %s" % (who, source), error)
+
+
+def _directions(measured: Measured) -> list[Json]:
+    return measured.results(ALL_DEVICES).get("directions") or []
+
+
+def _uplinks(measured: Measured) -> Found:
+    """Devices of consecutive indices in groups of one size, in both directions."""
+    groups = [d["groups"] for d in _directions(measured) if d["direction"] in ("up", "down")]
+    if len(groups) < 2 or groups[0] != groups[1] or len(groups[0]) < 2:
+        return
+    size = len(groups[0][0])
+    every = [str(i) for i in range(size * len(groups[0]))]
+    rates = [d["bandwidth"] for d in _directions(measured) if d["direction"] in ("up", "down")]
+    if sum(groups[0], []) != every or len(every) != measured.devices or not all(rates):
+        return
+    if any(len(group) != size for group in groups[0]):
+        return
+    yield Key("uplink_devices", size, "%s: devices that slow each other" % ALL_DEVICES)
+    yield Key("uplink_bandwidth", max(rates) / len(groups[0]), "%s: all devices at once" % ALL_DEVICES)
 
 
 def _far(routes: list[Route]) -> Key:
@@ -87,6 +111,7 @@ def keys(measured: Measured, _found: dict) -> Found:
     nodes = len({r.node for r in routes}) or own or 0
     bytes_ = _provenance(measured, "memory_bytes")
     yield _host_bandwidth(measured)
+    yield from _uplinks(measured)
     if bytes_:
         yield Key("host_memory_bytes", bytes_, "of the machine that ran the programs")
     else:

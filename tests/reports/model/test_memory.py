@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from typing import Dict, Union
 
-from tests.reports.model.simulated import BIN, LARGE, WITHIN, keys_of, measured
+from tests.reports.model.simulated import BIN, LARGE, WITHIN, far_off, keys_of, measured
 
 from reports.model import cache_use, host_memory, memory, text
 from reports.model.fit import fit
@@ -237,6 +237,23 @@ class Host(unittest.TestCase):
         signature = {"devices": {"cuda[0]": {}}, "metrics": metrics, "programs": programs}
         found = [each for each in host_memory.keys(Measured(signature), {}) if isinstance(each, Key)]
         self.assertEqual({k.name: k.value for k in found}["host_bandwidth"], 38e9)
+
+    def test_what_devices_share(self) -> None:
+        """Groups that indices name, and what all move at once; no group where all or none share."""
+        truth = {"uplink_devices": 2, "uplink_bandwidth": 30e9}
+        for keys, wanted in (
+            (truth, truth),
+            ({"host_bandwidth": 40e9}, {}),
+            ({"host_bandwidth": 200e9}, {}),
+        ):
+            machine = measured(text_of({"devices": 4, **keys}), 4, ["micro/link_contention"], "--size", "16M")
+            found, _ = keys_of(machine, host_memory.keys)
+            with self.subTest(keys=keys):
+                self.assertEqual(far_off(found, wanted), [])
+                self.assertEqual(set(found) & set(truth), set(wanted))
+                # Links of 25 GB/s in each direction, of four devices.
+                most = min(120e9 if wanted else 200e9, keys.get("host_bandwidth", 100e9))
+                self.assertEqual(far_off(found, {"host_bandwidth": most}), [])
 
     def test_the_host_of_a_simulated_machine(self) -> None:
         fields = {"fields": {"memory_bytes": 1 << 34, "numa_nodes": 1}}
