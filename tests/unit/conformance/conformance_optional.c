@@ -547,6 +547,13 @@ static void links_are_complete(void)
 		expect(strlen(path.kind) < sizeof(path.kind) &&
 		       strlen(path.why) < sizeof(path.why));
 		expect(path.kind[0] || path.why[0] || links.count == 0);
+		struct dev_upstream up, back;
+		memset(&up, 0x5a, sizeof(up));
+		ok(dev_upstream_read(on.d, on.other, &up));
+		ok(dev_upstream_read(on.other, on.d, &back));
+		expect(up.state == back.state && strcmp(up.port, back.port) == 0);
+		expect((up.state == DEV_UPSTREAM_UNKNOWN) == (up.why[0] != '\0'));
+		expect(!up.port[0] || up.state == DEV_UPSTREAM_SHARED);
 	}
 }
 
