@@ -53,7 +53,7 @@ static int cut_into_bands(struct producers *s, const struct bench_case *c)
 	if ((uint64_t)bands * tile > m)
 		return err_note(-ENOTSUP,
 				"M = %u cannot be cut into %u bands: each is one or more "
-				"tiles, here of %u row%s; take fewer --bands",
+				"tiles, here of %u row%s",
 				m, bands, tile, tile > 1 ? "s" : "");
 	s->band_rows = ((m + bands - 1) / bands + tile - 1) / tile * tile;
 	s->bands = (m + s->band_rows - 1) / s->band_rows;

@@ -121,7 +121,7 @@ def answers(adviser: Adviser, shapes: Sequence[Sides], work: Work) -> dict[Sides
     found = {}
     for sides, predicted in adviser.predict(shapes, work).items():
         candidates = _candidates(predicted)
-        question = dict(zip("mnk", sides), devices=work.devices, op=work.op, type=work.type)
+        question = {**dict(zip("mnk", sides)), **work._asdict()}
         advice = {
             "schema": SCHEMA,
             "version": VERSION,

@@ -25,6 +25,8 @@ from reports.signature import signature_file
 PROGRAM, GEMM = check.SCORED, "gemm/efficiency"
 GEMM_ALONE, COMMUNICATION, SERIAL = "gemm", "communication", "serial"
 TRACKED = "llc_tracked"  # key: a piece of B is in the cache only if something brought it there
+WARM, COLD = "warm", "cold"
+_ANY_MEMORY = "memory_bytes=1000000000000000"  # for all sets of cold operands: a model keeps no data
 ROWS, COLUMNS = "rows", "columns"  # of C, that a schedule cuts
 BAD, CANNOT = 1, 77
 
@@ -52,11 +54,13 @@ class NoAnswer(AdviseError):
 
 
 class Work(NamedTuple):
-    """A GEMM with its communication, of any sides."""
+    """A GEMM with its communication, of any sides. `operands`: warm, or cold as weights are that are used
+    once a step."""
 
     op: str
     type: str
     devices: int
+    operands: str = WARM
 
 
 class Need(NamedTuple):
@@ -104,7 +108,8 @@ def _gemms(shapes: Sequence[Sides], kind: str) -> list[str]:
 def _exchanges(shapes: Sequence[Sides], work: Work) -> list[str]:
     """Options of the program: what is asked, and every cut that the operation has."""
     cuts = [ROWS, COLUMNS] if exchange_of(work.op) == "after" else [ROWS]
-    return ["--op", work.op, "--cut", ",".join(cuts), *_gemms(shapes, work.type)]
+    named = ["--op", work.op, "--cut", ",".join(cuts), "--operands", work.operands]
+    return [*named, *_gemms(shapes, work.type)]
 
 
 def _by_sides(
@@ -174,21 +179,28 @@ class Adviser:
         error = self._machine.fitted.errors.get("flops_" + kind) if self._machine.fitted else None
         return max(error or 0.0, self._keys_error)
 
-    def _machine_of(self, devices: int) -> Machine:
-        more = "?devices=%d" % devices if devices > self.measured_devices else ""
+    def _machine_of(self, devices: int, operands: str) -> Machine:
+        more = ["devices=%d" % devices] * (devices > self.measured_devices)
+        more += [_ANY_MEMORY] * (operands == COLD)
         last = "0" if devices == 1 else "0-%d" % (devices - 1)
-        return self._machine._replace(spec=self._machine.spec + more, devices=last)
+        spec = self._machine.spec + "?" * bool(more) + ",".join(more)
+        return self._machine._replace(spec=spec, devices=last)
 
     def run(
-        self, program: str, devices: int, options: Sequence[str], references: bool = False
+        self,
+        program: str,
+        devices: int,
+        options: Sequence[str],
+        references: bool = False,
+        operands: str = WARM,
     ) -> tuple[Simulation, Simulated]:
-        """A program on the model of so many devices. AdviseError for options that it refuses, NoAnswer where
-        the model cannot run it."""
+        """A program on the model of so many devices, which has memory for its `operands`. AdviseError for
+        options that it refuses, NoAnswer where the model cannot run it."""
         path = (self._programs / program).absolute()
         if not path.is_file():
             raise AdviseError("no advice: %s is not built; build it with make" % program, CANNOT)
         simulation = Simulation(
-            path, program, options, self._machine_of(devices), self.folder, references=references
+            path, program, options, self._machine_of(devices, operands), self.folder, references=references
         )
         found = simulation.together([AS_IT_IS])[0]
         if isinstance(found, Failed):
@@ -197,6 +209,11 @@ class Adviser:
             raise self._no_answer(str(found), devices)
         simulation.keys = found.keys
         return simulation, found
+
+    def _run(
+        self, work: Work, options: Sequence[str], references: bool = False
+    ) -> tuple[Simulation, Simulated]:
+        return self.run(PROGRAM, work.devices, options, references, work.operands)
 
     def _no_answer(self, why: str, devices: int) -> NoAnswer:
         few = ", and measured %s" % plural(self.measured_devices, "device")
@@ -245,14 +262,14 @@ class Adviser:
     def predict(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Predicted]:
         """Every schedule by every copy method, of all shapes in one process. NoAnswer where one has none."""
         options = _exchanges(shapes, work)
-        simulation, base = self.run(PROGRAM, work.devices, options)
+        simulation, base = self._run(work, options)
         times, reasons = _by_sides(base, self.corrections)
         for sides in shapes:
             if not times.get(sides):
                 raise self._no_answer(reasons.get(sides, "no case fits the question"), work.devices)
         found = self._doubts(simulation, base)
         alone = ("--schedule", ",".join((SERIAL, GEMM_ALONE, COMMUNICATION)))
-        parts, _ = _by_sides(self.run(PROGRAM, work.devices, [*options, *alone], references=True)[1])
+        parts, _ = _by_sides(self._run(work, [*options, *alone], True)[1])
         needs = self._needs(simulation, found, times)
         return {
             sides: Predicted(
@@ -267,7 +284,7 @@ class Adviser:
     def times(self, shapes: Sequence[Sides], work: Work) -> dict[Sides, Times]:
         """The same without what is known of its error; empty where a shape is impossible."""
         options = _exchanges(shapes, work)
-        return _by_sides(self.run(PROGRAM, work.devices, options)[1], self.corrections)[0]
+        return _by_sides(self._run(work, options)[1], self.corrections)[0]
 
     def gemm(self, shapes: Sequence[Sides], kind: str) -> dict[Sides, float]:
         """Seconds of GEMMs without communication, on one device."""

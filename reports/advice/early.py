@@ -60,10 +60,10 @@ def early(adviser: Adviser, sides: Sides, work: Work) -> Optional[Json]:
     if work.op not in OPS:
         return None
     options = ["--shape", text_of(sides), "--type", work.type, "--mflop", "0", "--direction", "exchange"]
-    options += ["--bands", "4,16,64", "--copy-method", "engine,kernel"]
+    options += ["--operands", work.operands, "--bands", "4,16,64", "--copy-method", "engine,kernel"]
     options += ["--variant", ",".join((_WHOLE, *_WAYS))]
     try:
-        _, found = adviser.run(PROGRAM, work.devices, options, references=True)
+        _, found = adviser.run(PROGRAM, work.devices, options, True, work.operands)
     except AdviseError as why:
         return {"text": "not predicted: %s" % why, "whole_s": None, "best": None, "ways": []}
     whole = [case.times[_WHOLE] for case in found.cases.values() if _WHOLE in case.times]

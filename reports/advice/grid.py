@@ -151,7 +151,7 @@ def off_between(adviser: Adviser, grid: Grid, work: Work, times: Mapping[Sides, 
 
 def _lines(grid: Grid, work: Work, times: Mapping[Sides, Times]) -> Iterator[str]:
     ways = list(dict.fromkeys(way for own in times.values() for way in own))
-    yield "grid %s %s %d" % work
+    yield "grid %s %s %d" % work[:3]
     yield "ways " + " ".join("/".join(way[: 2 + (way.cut != ROWS)]) for way in ways)
     for name, values in zip("mnk", grid):
         yield "%s %s" % (name, " ".join(map(str, values)))

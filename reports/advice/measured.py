@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reports.advice.ask import COLUMNS, PROGRAM, ROWS, Way
+from reports.advice.ask import COLUMNS, PROGRAM, ROWS, WARM, Way
 from reports.records.jsonl import Json, is_number
 
 
@@ -39,7 +39,7 @@ def _times(signature: Json, question: Json) -> dict[Way, list[float]]:
     found = {
         Way(name, row["copy_method"], row.get("cut", ROWS)): times
         for row in rows
-        if all(row[key] == value for key, value in question.items())
+        if all({"operands": WARM, **row}[key] == value for key, value in question.items())
         for name, times in row["times_s"].items()
         if all(is_number(x) and x > 0 for x in times)
     }

@@ -7,7 +7,7 @@ import re
 import textwrap
 from typing import Sequence
 
-from reports.advice.ask import COLUMNS, ROWS
+from reports.advice.ask import COLD, COLUMNS, ROWS
 from reports.advice.comparison import error_text
 from reports.advice.measured import off, time_of, way_text
 from reports.records.jsonl import Json
@@ -104,7 +104,8 @@ def _measured(pick: Json) -> str:
 
 
 def question_text(question: Json) -> str:
-    return "%(op)s of %(m)d×%(n)d×%(k)d %(type)s among %(devices)d devices" % question
+    told = "%(op)s of %(m)d×%(n)d×%(k)d %(type)s among %(devices)d devices" % question
+    return told + ", cold operands" * (question["operands"] == COLD)
 
 
 def _bulk_copies(chunks: Sequence[Json]) -> list[tuple[str, str]]:

@@ -10,7 +10,17 @@ from typing import Callable, TypeVar
 
 from reports.advice import grid
 from reports.advice.answer import Question, answer, measured_chunks
-from reports.advice.ask import PROGRAM, Adviser, AdviseError, NoAnswer, Work, read_signature, trusting
+from reports.advice.ask import (
+    COLD,
+    PROGRAM,
+    WARM,
+    Adviser,
+    AdviseError,
+    NoAnswer,
+    Work,
+    read_signature,
+    trusting,
+)
 from reports.advice.comparison import MachineAnswer, compare, labels
 from reports.advice.table import chunks_table, comparison_table, table
 from reports.judge.compare.gpusig import failed_of
@@ -32,11 +42,14 @@ def parse(words: list[str]) -> argparse.Namespace:
     types = {
         "--devices": options.whole("a whole number", 2, MOST_DEVICES),
         "--format": options.one_of(*FORMATS),
+        "--operands": options.one_of(WARM, COLD),
     }
     given = options.parse("advise", words, {**types, **{f"--{side}": _values for side in "mnk"}})
     given.kind = given.type
+    given.of_gemm = any(getattr(given, name) is not None for name in (*_QUESTION, "operands"))
+    given.operands = given.operands or WARM
     alone = "--chunks" if given.chunks else "--compile" if given.compile else ""
-    if given.chunks and (given.compile or any(getattr(given, name) is not None for name in _QUESTION)):
+    if given.chunks and (given.compile or given.of_gemm):
         raise AdviseError("--chunks takes no --compile, and no option of a GEMM")
     if alone and given.format:
         raise AdviseError("%s takes no --format" % alone)
@@ -83,7 +96,8 @@ def _with_adviser(place: Place, name: str, ask: Callable[[Adviser], _Found]) -> 
 
 
 def _question(given: argparse.Namespace) -> Question:
-    return Question((given.m[0], given.n[0], given.k[0]), Work(given.op, given.kind, given.devices))
+    work = Work(given.op, given.kind, given.devices, given.operands)
+    return Question((given.m[0], given.n[0], given.k[0]), work)
 
 
 def _answer(given: argparse.Namespace, place: Place, name: str) -> Json:
@@ -92,7 +106,7 @@ def _answer(given: argparse.Namespace, place: Place, name: str) -> Json:
 
 def _compiled(given: argparse.Namespace, place: Place) -> str:
     ops, kinds = (dict.fromkeys(text.split(",")) for text in (given.op, given.kind))
-    works = [Work(op, kind, given.devices) for op in ops for kind in kinds]
+    works = [Work(op, kind, given.devices, given.operands) for op in ops for kind in kinds]
 
     def ask(adviser: Adviser) -> str:
         asked = grid.Grid(given.m, given.n, given.k)

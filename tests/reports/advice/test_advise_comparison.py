@@ -34,7 +34,7 @@ try:
 except ImportError:
     jsonschema = None
 
-QUESTION = {"m": 8, "n": 8, "k": 8, "devices": 2, "op": "ag-gemm", "type": "f32"}
+QUESTION = {"m": 8, "n": 8, "k": 8, "devices": 2, "op": "ag-gemm", "type": "f32", "operands": "warm"}
 OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", "ag-gemm", "--type", "bf16"]
 
 

@@ -27,7 +27,7 @@ except ImportError:
     jsonschema = None
 
 OPTIONS = "--m 4096 --n 512 --k 512 --devices 4 --op ag-gemm --type bf16".split()
-QUESTION = {"m": 4096, "n": 512, "k": 512, "devices": 4, "op": "ag-gemm", "type": "bf16"}
+QUESTION = {"m": 4096, "n": 512, "k": 512, "devices": 4, "op": "ag-gemm", "type": "bf16", "operands": "warm"}
 
 
 class Measured(unittest.TestCase):
@@ -75,7 +75,13 @@ class Measured(unittest.TestCase):
 
     def test_only_the_very_question_counts(self) -> None:
         times = {"shard": [0.8, 0.79, 0.81], "third": [0.7, 0.69, 0.71]}
-        for change in ({"m": 4095}, {"devices": 3}, {"op": "a2a-gemm"}, {"type": "f32"}):
+        for change in (
+            {"m": 4095},
+            {"devices": 3},
+            {"op": "a2a-gemm"},
+            {"type": "f32"},
+            {"operands": "cold"},
+        ):
             advice = self.advice(times, **change)
             self.assertEqual({c["measured_s"] for c in advice["candidates"]}, {None}, change)
             self.assertEqual(advice["needs"], [{}])

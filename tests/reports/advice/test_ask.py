@@ -45,6 +45,7 @@ def true_times(work: Work, folder: Path, shapes: Sequence[Sides] = SHAPES) -> di
         "1",
     ]
     words += ["--shape", ",".join("%dx%dx%d" % sides for sides in shapes), "--format", "json"]
+    words += ["--operands", work.operands]
     out = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
     found: dict[Sides, Times] = {}
     for record in map(json.loads, out.splitlines()):
@@ -121,6 +122,18 @@ class Asking(workplace.Scratch):
         self.assertNotEqual(guessed["pick"], known["pick"])
         self.assertIn(("llc_tracked", "llc_tracked=1"), [(n["key"], n["change"]) for n in guessed["needs"]])
         self.assertFalse(guessed["decided"])
+
+    def test_cold_operands_are_those_of_the_machine(self) -> None:
+        shapes, cold = [(8, 8192, 1024), (64, 8192, 1024)], Work("gemm-rs", "bf16", asked.DEVICES, "cold")
+        adviser, truth = self.adviser(), true_times(cold, self.folder, shapes)
+        warm, told = adviser.times(shapes, cold._replace(operands="warm")), adviser.times(shapes, cold)
+        for sides in shapes:
+            for way, seconds in told[sides].items():
+                self.assertAlmostEqual(seconds / truth[sides][way], 1, delta=WITHIN, msg=str((sides, way)))
+            serial = Way("serial", "engine")
+            self.assertLess(1.1 * warm[sides][serial], told[sides][serial])
+        text = table(answer(adviser, Question(shapes[0], cold), []))
+        self.assertIn("among 4 devices, cold operands", text)
 
     def test_several_shapes_at_once_are_each_alone(self) -> None:
         adviser, work = self.adviser(), Work("ag-gemm", "bf16", asked.DEVICES)
