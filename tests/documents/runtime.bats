@@ -21,7 +21,7 @@ setup() {
 gpusig advice 1
 error 0.05
 grid ag-gemm bf16 8
-ways serial/engine serial/kernel shard/engine hetero-fused-1d/kernel
+ways serial/engine serial/kernel shard/engine hetero-fused-1d/kernel/columns
 m 1000 4000
 n 1000
 k 1000 4000
@@ -44,17 +44,17 @@ END
 	run --separate-stderr "$layers" node.advice ag-gemm bf16 8 1000x1000x1000 1000x1000x4000 4000x1000x1000 4000x1000x4000 2000x1000x1000
 	echo "$output$stderr"
 	[ "$status" = 0 ]
-	[ "$output" = '1000x1000x1000 serial engine 1e-06 serial 1e-06 decided
-1000x1000x4000 shard engine 3e-06 serial 4e-06 decided
-4000x1000x1000 hetero-fused-1d kernel 1e-06 serial 4e-06 decided
-4000x1000x4000 hetero-fused-1d kernel 2.9e-06 serial 1.6e-05 undecided
-2000x1000x1000 serial engine 2e-06 serial 2e-06 undecided' ]
+	[ "$output" = '1000x1000x1000 serial engine rows 1e-06 serial 1e-06 decided
+1000x1000x4000 shard engine rows 3e-06 serial 4e-06 decided
+4000x1000x1000 hetero-fused-1d kernel columns 1e-06 serial 4e-06 decided
+4000x1000x4000 hetero-fused-1d kernel columns 2.9e-06 serial 1.6e-05 undecided
+2000x1000x1000 serial engine rows 2e-06 serial 2e-06 undecided' ]
 }
 
 @test "what a table does not have, and a table that was cut, is a line and 1" {
 	run --separate-stderr "$layers" node.advice ag-gemm bf16 8 1000x2000x1000 1000x1000x1000
 	[ "$status" = 1 ]
-	[ "$output" = '1000x1000x1000 serial engine 1e-06 serial 1e-06 decided' ]
+	[ "$output" = '1000x1000x1000 serial engine rows 1e-06 serial 1e-06 decided' ]
 	[ "$stderr" = 'layers: 1000x2000x1000: n is 2000; the table has 1000 alone' ]
 	run --separate-stderr "$layers" node.advice gemm-rs bf16 8 1000x1000x1000
 	[ "$status" = 1 ]
@@ -88,5 +88,5 @@ END
 	"${build[@]}" "$library" "-Wl,-rpath,${library%/*}" -o built
 	run ./built node.advice ag-gemm bf16 8 1000x1000x1000
 	[ "$status" = 0 ]
-	[ "$output" = '1000x1000x1000 serial engine 1e-06 serial 1e-06 decided' ]
+	[ "$output" = '1000x1000x1000 serial engine rows 1e-06 serial 1e-06 decided' ]
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often is the schedule that ./gpusig advise names for few rows the best, on the built-in machines?
+"""Score of ./gpusig advise for few rows: how often is its way the best, on the built-in machines?
 
     advice_few_rows.py --keep DIR
 
@@ -109,7 +109,7 @@ def line_of(machine: str, operands: str, rows: list[Row]) -> list[str]:
     good = sum(row.is_good(row.way) for row in rows)
     constant = sum(any(row.is_good(way) for way in row.truth if way.schedule == SERIAL) for row in rows)
     off = sorted(abs(row.told / row.truth[row.way] - 1) for row in rows)
-    # What few rows lose without the other cut: the best way of the same schedule, or of any, by rows.
+    # The best schedule of several parts by rows, over the best by columns.
     parts = [row for row in rows if any(w.cut == ROWS and w.schedule != SERIAL for w in row.truth)]
     gains = [
         min(s for w, s in row.truth.items() if w.cut == ROWS and w.schedule != SERIAL)
