@@ -174,13 +174,3 @@ void train_run(struct train *t, struct bench_case *c, unsigned variant,
 				"ended",
 				t->late, t->batches, (unsigned long long)t->batch);
 }
-
-size_t train_settled(const struct train *t, double *rates)
-{
-	const double half_s = fmin(t->ran_s, t->scale * t->asked_s) / 2;
-	size_t n = 0;
-	for (size_t i = 1; i < t->windows; i++)
-		if (t->window[i - 1].end_s >= half_s)
-			rates[n++] = t->window[i].rate;
-	return n;
-}

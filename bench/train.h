@@ -62,7 +62,9 @@ struct train {
 /* Names and units of the quantities of a train. `work`: of an iteration. */
 struct train_names {
 	double work;
-	const char *unit;   /* of its rate: "flop/s" */
+	const char *rate, *unit; /* "sustained_flop_rate", "flop/s" */
+	double nominal;          /* as of bench_nominal(): a rate; 0: unknown */
+	bool is_bound;
 	bool follows_clock; /* a device that throttles lowers sm_clock and rate alike */
 	const char *energy, *energy_unit; /* "energy_per_flop", "J/flop" */
 };
@@ -79,12 +81,9 @@ bool train_is_wanted(const struct train *t, const struct bench_case *c);
 void train_run(struct train *t, struct bench_case *c, unsigned variant,
 	       int (*once)(struct bench_case *c, long arg), const char *name);
 
-/* The rates, in iterations per second, of the windows that begin in the second half of what was
- * run. Returns how many; `rates` holds TRAIN_CAPACITY. */
-size_t train_settled(const struct train *t, double *rates);
-
-/* All quantities of a train but the rate: what follows from sensors, and of a train of minutes the
- * fall of its rate and its course (docs/method/gemm.md). */
+/* All quantities of a train: its rate and "sustained_share", that over the rate of samples; what
+ * follows from sensors; and of a train of minutes the fall of its rate and its course
+ * (docs/method/gemm.md). */
 void train_derive(const struct train *t, struct bench_case *c, const struct train_names *names);
 
 #endif

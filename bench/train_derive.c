@@ -48,6 +48,35 @@ static void put_value(const struct train *t, struct bench_case *c, const char *n
 			       why[0] ? why : "the device has no sensor for it");
 }
 
+/* ------------------------------------------------------------------ the rate */
+
+static double half_of(const struct train *t) { return fmin(t->ran_s, t->scale * t->asked_s) / 2; }
+
+/* The rate is that of the windows that begin in the second half of what was run. */
+static void put_rate(const struct train *t, struct bench_case *c, const struct train_names *names)
+{
+	static const char formula[] = "work / time, of windows in the second half of the train",
+			  of_samples[] = "rate of the same windows / that of samples";
+	const struct bench_quantity q = {
+		BENCH_OBSERVED, {BENCH_OF(t->variant)}, .unit = names->unit};
+	struct values rate = {0}, share = {0};
+	for (size_t i = 1; i < t->windows; i++) {
+		if (t->window[i - 1].end_s < half_of(t))
+			continue;
+		add_value(&rate, names->work * t->window[i].rate);
+		add_value(&share, bench_median(c, t->variant) * t->window[i].rate);
+	}
+	if (rate.n == 0) {
+		bench_no_value(c, names->rate, (int)t->variant, &q, formula,
+			       t->batches ? "one takes so long that none begins in the second half"
+					  : "it needs two seconds; less is left: raise --budget");
+		return;
+	}
+	put_observed(t, c, names->rate, names->unit, &rate, formula, "");
+	bench_nominal(c, names->rate, (int)t->variant, names->nominal, names->is_bound);
+	put_observed(t, c, "sustained_share", "", &share, of_samples, "");
+}
+
 /* ------------------------------------------------------------------ power */
 
 /* The reason of the sensor that the device lists. */
@@ -89,8 +118,7 @@ struct powers {
 
 static void find_powers(const struct train *t, double work, struct powers *p)
 {
-	const double half_s = fmin(t->ran_s, t->scale * t->asked_s) / 2,
-		     part_s = fmax(t->scale * LEAST_PART_S, half_s / PARTS);
+	const double half_s = half_of(t), part_s = fmax(t->scale * LEAST_PART_S, half_s / PARTS);
 	size_t from = 0;
 	while (from < t->readings && t->reading[from].at_s < half_s)
 		from++;
@@ -203,10 +231,11 @@ static struct medians {
 static void judge_fall(const struct train *t, struct bench_case *c, const struct medians *before,
 		       const struct medians *after)
 {
+	static const char name[] = "time_to_throttle";
 	const double of_rate = 1 - after->rate / before->rate,
 		     of_clock = 1 - after->clock / before->clock;
 	if (of_clock < of_rate / 2)
-		bench_flag_value(c, "time_to_throttle", (int)t->variant, "mechanism",
+		bench_flag_value(c, name, (int)t->variant, "mechanism",
 				 "the rate fell by %.1f %%, the clock by %.1f %%", 100 * of_rate,
 				 100 * of_clock);
 }
@@ -284,6 +313,7 @@ static void judge_samples(const struct train *t, struct bench_case *c)
 void train_derive(const struct train *t, struct bench_case *c, const struct train_names *names)
 {
 	double until_s = INFINITY;
+	put_rate(t, c, names);
 	if (t->batches == 0)
 		return;
 	put_powers(t, c, names);

@@ -29,7 +29,7 @@ static const struct axis axes[] = {
 static const struct bench_quantity_row quantities[] = {
 	{"sustained_flop_rate", BENCH_OBSERVED, .unit = "flop/s"}, {0}};
 
-#define OF_TYPE(type) "type=" type " shape=n1024|square|n1024"
+#define OF_TYPE(type) "type=" type " shape=n1024|square|n1024 minutes=0"
 static const struct bench_metric primary[] = {
 	{"gemm_sustained_f32_flop_rate", "sustained_flop_rate", "gemm", OF_TYPE("f32")},
 	{"gemm_sustained_bf16_flop_rate", "sustained_flop_rate", "gemm", OF_TYPE("bf16")},
@@ -86,48 +86,19 @@ static int verify_mechanism(struct bench_case *c)
 	return c->status;
 }
 
-static void derive_rate(struct bench_case *c, const double *rates, const double *ratios, size_t n)
-{
-	static const char formula[] =
-		"2 M N K * GEMMs / time, of windows in the second half of the train",
-			  of_burst[] =
-				  "seconds(gemm), of samples / time of a GEMM, of the same windows";
-	const struct dev_nominal *nominal = &dev_props(c->dev)->nominal;
-	const struct state *s = c->state;
-	if (n == 0) {
-		const struct bench_quantity q = {
-			BENCH_OBSERVED, {BENCH_OF(GEMM)}, .unit = "flop/s"};
-		bench_no_value(c, "sustained_flop_rate", GEMM, &q, formula,
-			       s->train.batches
-				       ? "a GEMM takes so long that none begins in the second half"
-				       : "it needs two seconds; less is left: raise --budget");
-		return;
-	}
-	TRY(c->status,
-	    bench_derive_samples(c, "sustained_flop_rate", GEMM, "flop/s", 1, rates, n, formula));
-	bench_nominal(c, "sustained_flop_rate", GEMM, nominal->gemm_flops[s->gemm.type],
-		      !nominal->clock_varies);
-	TRY(c->status,
-	    bench_derive_samples(c, "sustained_share", GEMM, "", 1, ratios, n, of_burst));
-}
-
 static int derive(struct bench_case *c)
 {
+	const struct dev_nominal *nominal = &dev_props(c->dev)->nominal;
 	const struct state *s = c->state;
-	const double flops = shape_flops(&s->gemm.shape);
-	const struct train_names names = {.work = flops,
-					  .follows_clock = true,
+	const struct train_names names = {.work = shape_flops(&s->gemm.shape),
+					  .rate = "sustained_flop_rate",
 					  .unit = "flop/s",
+					  .nominal = nominal->gemm_flops[s->gemm.type],
+					  .is_bound = !nominal->clock_varies,
+					  .follows_clock = true,
 					  .energy = "energy_per_flop",
 					  .energy_unit = "J/flop"};
-	double rates[TRAIN_CAPACITY], ratios[TRAIN_CAPACITY];
-	const size_t n = train_settled(&s->train, rates);
 	bench_gemm_facts(&s->gemm, c);
-	for (size_t i = 0; i < n; i++) {
-		ratios[i] = bench_median(c, GEMM) * rates[i];
-		rates[i] *= flops;
-	}
-	derive_rate(c, rates, ratios, n);
 	train_derive(&s->train, c, &names);
 	return c->status;
 }

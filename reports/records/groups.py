@@ -16,7 +16,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "gemm/grouped",
         "gemm/attention",
     ),
-    "Memory": ("micro/memory", "micro/latency"),
+    "Memory": ("micro/memory", "micro/latency", "micro/sustained"),
     "Links": ("micro/copy_path", "micro/peer_matrix", "micro/link_contention"),
     "Copy engines": ("micro/copy_engines", "micro/copy_queue", "micro/copy_chunks", "micro/copy_command"),
     "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),

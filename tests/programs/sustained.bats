@@ -103,6 +103,19 @@ recovers() { # SEED JITTER
 		'{f["flag"] for f in case["validity"]["flags"]} == {"throttled"}' 'not derived["sustained_share"]["valid"]'
 }
 
+# Memory of 200 GB/s, whose 100 W alone heat the machine; it does not follow the clock, so nothing throttles.
+@test "ten minutes of triad have the energy of a byte, and of memory alone" {
+	printf '%s\n' 'like = quiet' 'data = none' 'launch_ns = 0' 'block_ns = 0' 'unit_bandwidth = 1e15' 'block_share = 1' \
+		'idle_watt = 100' 'joule_per_flop = 1e-12' 'joule_per_byte = 500e-12' 'cap_watt = 150' 'kelvin_per_watt = 0.1' 'thermal_s = 60' \
+		'ambient_celsius = 30' 'jitter_sigma = 0.02' >machine.sim
+	run --separate-stderr timeout "$HANGS_S" "$bin/micro/sustained" --device sim:./machine.sim --footprint 192M --minutes 10 --format json
+	echo "$status $stderr"
+	[ "$status" = 0 ]
+	truth 100 1e-12 150 0.1 60 30 1e9 'near("sustained_bandwidth", 200e9)' 'near("power", 200)' 'near("power_cap_share", 200 / 150)' \
+		'near("energy_per_byte", 200 / 200e9)' 'near("idle_power", 100)' 'near("temperature_end", 50)' \
+		'of("time_to_throttle") is None' 'near("thermal_time_constant", 60, 0.05)' 'case["validity"]["valid"]'
+}
+
 # Durations that grow by themselves are nothing that a clock does.
 @test "a rate that falls without the clock is no throttling" {
 	sustained 'idle_watt=100 joule_per_flop=100e-12 drift_per_s=0.0005'

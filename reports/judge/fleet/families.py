@@ -33,6 +33,7 @@ _FAMILIES = (
     ("gemm/*/gemm_*", "op/s", "GEMM rates"),
     ("gemm/*/peak_*", "flop/s", "peak rates"),
     ("micro/memory/memory_*", "byte/s", "memory bandwidths"),
+    ("micro/sustained/*", "byte/s", "memory bandwidths"),
     ("micro/memory/*", "byte/s", "cache bandwidths"),
     ("micro/copy_path/local_*", "byte/s", ""),
     ("micro/copy_path/peer_*", "byte/s", "peer link rates"),

@@ -52,6 +52,7 @@ SPECS: Dict[str, SectionSpec] = {
     "topology/node": node.SPEC,
     "micro/memory": memory.SPEC,
     "micro/latency": latency.SPEC,
+    "micro/sustained": sustained.MEMORY,
     "micro/copy_path": copies.SPEC,
     "micro/copy_engines": copy_engines.SPEC,
     "micro/copy_queue": copy_queue.SPEC,

@@ -141,3 +141,4 @@ def figures(section: Section) -> List[Figure]:
 
 
 GEMM = SectionSpec("GEMM rate under sustained load", results, summary, figures)
+MEMORY = SectionSpec("Memory bandwidth under sustained load", results, summary, figures)
