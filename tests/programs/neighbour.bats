@@ -50,7 +50,7 @@ model='like=quiet,data=none,memory_bandwidth=20e9,unit_bandwidth=1e12,link_down_
 	neighbour sim:quiet
 	[ "$status" = 77 ]
 	[[ $stderr == *"tenants=2:0,1"* ]]
-	neighbour sim:quiet:0,1 --group /nowhere
+	neighbour sim:quiet:0,1 --group "$BATS_TEST_TMPDIR/none-here"
 	[ "$status" = 77 ]
 	[[ $stderr == *"no process"* ]]
 }

@@ -12,6 +12,9 @@
  *   unit_bandwidth  and nothing else, if not, and B * l2_units is at most l2_bytes
  *
  * A chase finds the same. GEMMs, copies and fills know neither.
+ *
+ * ATTENTION computes as fma_f32 does: 4 * rows * keys * DEV_ATTENTION_DEPTH operations of each head
+ * at flops_f32, while it moves each of its arrays once. Softmax costs what it moves.
  */
 #include "device/sim/machine/kernels.h"
 #include "device/host/host_block.h"

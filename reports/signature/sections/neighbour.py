@@ -32,7 +32,7 @@ def _losses(section: Section) -> List[Tuple[Case, str, Derived]]:
 
 
 def _place(case: Case) -> str:
-    """What the default has not: a control group, or devices of the other process's own."""
+    """Options other than the default: a control group, or devices of the other process's own."""
     return ", ".join(
         "%s %s" % (k, case.axes[k]) for k in ("sees", "group") if case.axes.get(k, "") not in _PLAIN
     )
