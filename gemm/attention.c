@@ -34,7 +34,7 @@ static const struct axis axes[] = {
 	 .accept = attention_accept,
 	 .quick = "decode-1K,decode-16K,prefill-256",
 	 .simulated = "decode-256,decode-1K,prefill-32",
-	 .full = "decode-1K,decode-4K,decode-16K,decode-64K,prefill-256,prefill-1K",
+	 .full = "decode-1K,decode-4K,decode-16K,prefill-32,prefill-256,prefill-1K",
 	 .gpu_class = "decode-4K,decode-64K,prefill-2K",
 	 .gpu_class_full = "decode-1K,decode-4K,decode-16K,decode-64K,decode-256K,prefill-512,"
 			   "prefill-2K,prefill-4K"},
@@ -42,7 +42,6 @@ static const struct axis axes[] = {
 	 .help = "KV heads, each of 4 query heads of depth 128",
 	 .kind = AXIS_COUNT,
 	 .quick = "8",
-	 .simulated = "2",
 	 .min = 1,
 	 .max = 1024},
 	{.name = "batch",
