@@ -165,6 +165,30 @@ links() {
 	done
 }
 
+# A first call for the matrices of a set would wait behind the gate, and leave out the variant.
+@test "grouped GEMMs are cuBLAS's, in every set of rotating buffers, and without it the others are measured" {
+	local small='--experts 4 --rows 16 --weights 64x128'
+	# shellcheck disable=SC2086 # a list of words
+	program gemm/grouped cuda --type f32,bf16 $small
+	ran
+	cases '(sorted((r["case"]["type"], r["case"]["routing"], r["check"]["status"], len(r["variants"])) for r in cases) ==
+		sorted((t, e, "ok", 5) for t in ("f32", "bf16") for e in ("even", "uneven")))' 'cases[0]["facts"]["operand_sets"] > 2' \
+		'"groups: cuBLAS 13.0.0" in rows[0]["device"][0]["blas"]'
+	# shellcheck disable=SC2086
+	program gemm/grouped cuda --type f8 $small --routing even
+	ran
+	cases '"grouped: cuda:0: a grouped gemm of f8 is not supported" in cases[0]["facts"]["not_measured"]'
+	# shellcheck disable=SC2086
+	program gemm/grouped hip --type f32 $small --routing even
+	ran
+	cases '"no grouped GEMMs for C" in cases[0]["facts"]["not_measured"] and cases[0]["check"]["status"] == "ok"'
+	without cublasGemmGroupedBatchedEx
+	# shellcheck disable=SC2086
+	program gemm/grouped cuda --type f32 $small --routing even
+	ran
+	cases '"has no function cublasGemmGroupedBatchedEx" in cases[0]["facts"]["not_measured"] and cases[0]["check"]["status"] == "ok"'
+}
+
 @test "a capability that is missing has its own reason, and not that of another" {
 	FAKE_FAIL=rocblas_create_handle=1,hipblasLtCreate=1 program gemm/efficiency hip
 	cannot_run 'hip does not support gemm: rocblas_create_handle'

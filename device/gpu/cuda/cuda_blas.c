@@ -262,7 +262,7 @@ static int grouped_open(void **grouped_p, uint32_t *types_p, char *text, size_t 
 	const cublaslt_status result = cublas.create(&grouped->handle);
 	if (result != CUBLASLT_SUCCESS) {
 		free(grouped);
-		return note_grouped("Create", result);
+		return note_grouped("Create_v2", result);
 	}
 	cublas.get_version(grouped->handle, &version);
 	pthread_mutex_init(&grouped->turn, NULL);
@@ -324,6 +324,16 @@ static void fill_arrays(const struct gpu_grouped_problem *p, struct group_arrays
 	}
 }
 
+static int use_stream(const struct grouped *grouped, void *stream,
+		      const struct gpu_gemm_problem *each)
+{
+	cublaslt_status result = cublas.set_stream(grouped->handle, stream);
+	if (result != CUBLASLT_SUCCESS)
+		return note_grouped("SetStream_v2", result);
+	result = cublas.set_workspace(grouped->handle, each->workspace, each->workspace_bytes);
+	return result == CUBLASLT_SUCCESS ? 0 : note_grouped("SetWorkspace_v2", result);
+}
+
 static int run_grouped(void *opened, void *stream, const struct gpu_grouped_problem *p)
 {
 	struct grouped *grouped = opened;
@@ -332,16 +342,14 @@ static int run_grouped(void *opened, void *stream, const struct gpu_grouped_prob
 	const bool is_f64 = type == DEV_F64;
 	void **pointers = p->pointers;
 	struct group_arrays a;
-	const int status = check_alignment(p);
+	cublaslt_status result = CUBLASLT_SUCCESS;
+	int status = check_alignment(p);
 	if (status)
 		return status;
 	fill_arrays(p, &a);
 	pthread_mutex_lock(&grouped->turn);
-	cublaslt_status result = cublas.set_stream(grouped->handle, stream);
-	if (result == CUBLASLT_SUCCESS)
-		result = cublas.set_workspace(grouped->handle, p->each.workspace,
-					      p->each.workspace_bytes);
-	if (result == CUBLASLT_SUCCESS)
+	status = use_stream(grouped, stream, &p->each);
+	if (!status)
 		result = cublas.gemm_grouped(
 			grouped->handle, a.first, a.second, a.m, p->n, a.k,
 			is_f64 ? (const void *)a.alpha_f64 : a.alpha, (const void *const *)pointers,
@@ -350,7 +358,7 @@ static int run_grouped(void *opened, void *stream, const struct gpu_grouped_prob
 			pointers + 2 * p->count, data, a.ld_c, (int)p->count, a.one,
 			cublaslt.compute[type]);
 	pthread_mutex_unlock(&grouped->turn);
-	return result == CUBLASLT_SUCCESS ? 0 : note_grouped("GemmGroupedBatchedEx", result);
+	return result == CUBLASLT_SUCCESS ? status : note_grouped("GemmGroupedBatchedEx", result);
 }
 
 const struct gpu_blas cuda_blas = {

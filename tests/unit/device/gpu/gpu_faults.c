@@ -77,8 +77,9 @@ static void without_a_fault_all_works(void)
 		"ncclRecv", "ncclGroupEnd", "ncclGetUniqueId", "ncclCommInitRankConfig",           \
 		"ncclMemAlloc", "ncclCommWindowRegister", "ncclAlltoAll",                          \
 		"ncclCommWindowDeregister", "ncclMemFree"
-static const char *const needed[2][20] = {
-	{"cublasLtMatmul", COLLECTIVES, "cuMemFree_v2", "cuMemFreeHost", NULL},
+static const char *const needed[2][24] = {
+	{"cublasLtMatmul", "cublasSetStream_v2", "cublasSetWorkspace_v2",
+	 "cublasGemmGroupedBatchedEx", COLLECTIVES, "cuMemFree_v2", "cuMemFreeHost", NULL},
 	{"rocblas_gemm_ex", "hipblasLtMatmul", COLLECTIVES, "hipFree", "hipHostFree", NULL}};
 
 static void fail_at(int vendor, const char *function, const char *when, const char *result,

@@ -131,6 +131,25 @@ static void use_gemms(struct test_objects *u)
 	}
 }
 
+/* Two groups, by matrices of ones and of twos. */
+static void use_grouped_gemm(struct test_objects *u)
+{
+	float *c = (float *)(void *)u->pinned;
+	const struct dev_gemm g =
+		PACKED_GEMM(N, N, N, .type = DEV_F32, .a = u->pinned + 1024, .b = u->pinned + 2048,
+			    .c = c, .groups = 2, .group_rows = {N / 2, N / 2});
+	if (!dev_can(u->d, DEV_CAP_GEMM_GROUPED))
+		return;
+	for (uint32_t i = 0; i < 512 + 2 * N * N; i++)
+		c[i] = i < 512 + N * N ? 1 : 2;
+	memset(c, 0, N * N * sizeof(*c));
+	try(dev_gemm(u->d, u->s, &g));
+	try(dev_stream_sync(u->d, u->s));
+	try(c[0] == (float)N && c[N * N - 1] == 2 * (float)N
+		    ? 0
+		    : err_note(-EILSEQ, "wrong grouped GEMM result"));
+}
+
 /* f16, which another library may multiply than f32. */
 static void use_narrow_gemm(struct test_objects *u)
 {
@@ -239,8 +258,8 @@ static int use_everything(const char *spec)
 		u.d = set.dev[0];
 		u.other = set.dev[1];
 		void (*const parts[])(struct test_objects *) = {
-			open_objects,    use_streams, use_values, use_gemms,
-			use_narrow_gemm, use_graph,   use_clocks};
+			open_objects,    use_streams,      use_values, use_gemms,
+			use_narrow_gemm, use_grouped_gemm, use_graph,  use_clocks};
 		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !failed_status; i++)
 			parts[i](&u);
 		if (!failed_status)
