@@ -9,12 +9,14 @@
  * for each addition. */
 #define DECODED 1024u
 #define SUMS 8u
+#define LARGEST_F4 6.0
 
 /* Format of an element type narrower than float. */
 static struct minifloat_format format_of(enum dev_type type)
 {
 	const struct dev_type_traits *t = &dev_types[type];
-	return (struct minifloat_format){t->exponent_bits, t->mantissa_bits, t->infinite};
+	return (struct minifloat_format){t->exponent_bits, t->mantissa_bits, t->infinite,
+					 t->bits < 8};
 }
 
 static float round_to_type(enum dev_type type, float value)
@@ -25,7 +27,16 @@ static float round_to_type(enum dev_type type, float value)
 
 double element_unit(enum dev_type type)
 {
-	return dev_type_is_integer(type) ? ldexp(1.0, dev_types[type].mantissa_bits) - 1.0 : 1.0;
+	return dev_type_is_integer(type)  ? ldexp(1.0, dev_types[type].mantissa_bits) - 1.0
+	       : dev_types[type].bits < 8 ? LARGEST_F4
+					  : 1.0;
+}
+
+static void store_f4(enum dev_type type, void *elements, uint64_t i, double value)
+{
+	uint8_t *pair = (uint8_t *)elements + i / 2;
+	const unsigned shift = i % 2 * 4, code = minifloat_encode(format_of(type), (float)value);
+	*pair = (uint8_t)((*pair & 0xf0u >> shift) | code << shift);
 }
 
 static void store_integer(enum dev_type type, void *elements, uint64_t i, double value)
@@ -43,6 +54,9 @@ void element_store(enum dev_type type, void *elements, uint64_t i, double value)
 		return;
 	}
 	switch (dev_types[type].bytes) {
+	case 0:
+		store_f4(type, elements, i, value);
+		break;
 	case 8:
 		((double *)elements)[i] = value;
 		break;
@@ -71,6 +85,16 @@ static void load_narrow(enum dev_type type, const char *from, size_t count, doub
 	}
 }
 
+static void load_f4(enum dev_type type, const uint8_t *elements, uint64_t first, size_t count,
+		    double *values)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t at = first + i;
+		const unsigned code = elements[at / 2] >> (at % 2 * 4) & 15u;
+		values[i] = (double)minifloat_decode(format_of(type), code);
+	}
+}
+
 static void load_integers(enum dev_type type, const char *from, size_t count, double *values)
 {
 	for (size_t i = 0; i < count; i++)
@@ -83,7 +107,9 @@ void element_load_array(enum dev_type type, const void *elements, uint64_t first
 {
 	const uint32_t each = dev_types[type].bytes;
 	const char *from = (const char *)elements + first * each;
-	if (dev_type_is_integer(type))
+	if (each == 0)
+		load_f4(type, elements, first, count, values);
+	else if (dev_type_is_integer(type))
 		load_integers(type, from, count, values);
 	else if (each < 4)
 		load_narrow(type, from, count, values);

@@ -9,9 +9,11 @@
 
 #include <stdint.h>
 
-/* A factor for random reals from -1 to 1 that are to be stored in a type: 1, and of integers what
- * makes use of all their bits. */
+/* A factor for random reals from -1 to 1 that are to be stored in a type: 1, and what makes use
+ * of all bits of integers and of f4. */
 double element_unit(enum dev_type type);
+
+/* Elements without their scales. */
 
 /* Rounds to nearest, ties to even. Of integers the value must be one that the type has. */
 void element_store(enum dev_type type, void *elements, uint64_t i, double value);

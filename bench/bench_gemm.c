@@ -41,7 +41,7 @@ struct shape bench_gemm_memory_bound(const struct dev_props *p, enum dev_type ty
 	const uint64_t capacity = p->memory_bytes / 8,
 		       wanted = 2 * (p->llc_bytes ? p->llc_bytes : UINT64_C(64) << 20),
 		       a_bytes = wanted < capacity ? wanted : capacity,
-		       step_bytes = (uint64_t)rows * DEPTH_STEP * dev_type_bytes(type);
+		       step_bytes = dev_type_array_bytes(type, (uint64_t)rows * DEPTH_STEP);
 	const uint32_t steps = (uint32_t)((a_bytes + step_bytes - 1) / step_bytes);
 	return (struct shape){rows, FEW_COLUMNS, (steps ? steps : 1) * DEPTH_STEP, 1};
 }
@@ -133,6 +133,8 @@ bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t
 	const struct shape *s = &p->shape;
 	uint32_t side = cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
 	const uint32_t multiple = dev_types[p->type].multiple;
+	if (dev_types[p->type].block && pieces > 1)
+		return false;
 	return side >= pieces && (multiple == 1 || side % (multiple * pieces) == 0);
 }
 
@@ -166,50 +168,108 @@ static int repeat_on_device(struct bench_case *c, struct dev *dev, char *at, uin
 	return status || !stream ? status : dev_stream_sync(dev, stream);
 }
 
+/* Multiplies the values by their blocks' scales, whose codes it draws, one for each block. */
+static void draw_scales(const struct bench_gemm *p, struct bench_case *c, uint64_t count,
+			double *values, uint8_t *codes)
+{
+	const struct dev_type_traits *t = &dev_types[p->type];
+	const double least = element_unit(p->type) > 1.0 ? 0x1p-4 : 0x1p-1;
+	for (uint64_t block = 0; block < count / t->block; block++) {
+		const double scale = ldexp(least, (int)(rng_u64(&c->rng) % 3));
+		codes[block] = dev_scale_code(t->scale, (float)scale);
+		for (uint32_t i = 0; i < t->block; i++)
+			values[block * t->block + i] *= scale;
+	}
+}
+
+/* Lays out the scales of `rows` rows of so many blocks, of which the first `period` repeat. */
+static void *open_scales(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
+			 uint64_t blocks, const uint8_t *codes, uint64_t period)
+{
+	const bool tiles = dev_props(p->dev)->scale_tiles;
+	const uint64_t bytes = dev_scale_bytes(tiles, rows, blocks);
+	void *device = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, bytes);
+	uint8_t *laid = codes ? bench_alloc_host(c, bytes) : NULL;
+	if (c->status || !laid)
+		return device;
+	memset(laid, 0, bytes);
+	for (uint64_t row = 0; row < rows; row++)
+		for (uint64_t block = 0; block < blocks; block++)
+			laid[dev_scale_index(tiles, blocks, row, block)] =
+				codes[(row * blocks + block) % period];
+	TRY(c->status, dev_upload(p->dev, device, laid, bytes));
+	return device;
+}
+
+/* A `rows` x `columns` operand, which begins with one period; `values` are those of the period. */
+static void *open_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
+			  uint32_t columns, struct element_matrix *values_p, void **scales_p)
+{
+	const uint32_t block = dev_types[p->type].block;
+	const uint64_t count = (uint64_t)rows * columns,
+		       longest = block ? BENCH_SCALED_PERIOD : BENCH_GEMM_PERIOD,
+		       period = count < longest ? count : longest,
+		       bytes = dev_type_array_bytes(p->type, count),
+		       period_bytes = dev_type_array_bytes(p->type, period);
+	void *device = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, bytes);
+	const bool results = bench_has_results(c);
+	void *elements = results ? bench_alloc_host(c, period_bytes) : NULL;
+	double *values = results ? bench_alloc_host(c, period * sizeof(*values)) : NULL;
+	uint8_t *codes = results && block ? bench_alloc_host(c, period / block) : NULL;
+	if (c->status)
+		return NULL;
+	if (results)
+		draw_values(p, c, period, values, elements);
+	if (codes)
+		draw_scales(p, c, period, values, codes);
+	if (block)
+		*scales_p = open_scales(p, c, rows, columns / block, codes, period / block);
+	if (!results)
+		return device;
+	TRY(c->status, dev_upload(p->dev, device, elements, period_bytes));
+	if (c->status == 0)
+		TRY(c->status, repeat_on_device(c, p->dev, device, period_bytes, bytes));
+	*values_p = (struct element_matrix){DEV_F64, values, rows, columns, period};
+	return device;
+}
+
 void *bench_gemm_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
 			 uint32_t columns, struct element_matrix *values_p)
 {
-	const uint64_t count = (uint64_t)rows * columns, each = p->element_bytes,
-		       period = count < BENCH_GEMM_PERIOD ? count : BENCH_GEMM_PERIOD;
-	void *device = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, count * each);
-	if (!bench_has_results(c))
-		return device;
-	void *elements = bench_alloc_host(c, period * each);
-	double *values = bench_alloc_host(c, period * sizeof(*values));
-	if (c->status)
-		return NULL;
-	draw_values(p, c, period, values, elements);
-	TRY(c->status, dev_upload(p->dev, device, elements, period * each));
-	if (c->status == 0)
-		TRY(c->status, repeat_on_device(c, p->dev, device, period * each, count * each));
-	*values_p = (struct element_matrix){DEV_F64, values, rows, columns, period};
-	return device;
+	return open_operand(p, c, rows, columns, values_p, NULL);
 }
 
 /* The caller has set `exact` and the groups. */
 static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 		     const struct shape *shape, enum dev_type type)
 {
-	const uint32_t groups = p->groups ? p->groups : 1;
-	const uint64_t m = shape->m, n = shape->n, k = shape->k, each = dev_type_bytes(type);
+	const uint32_t groups = p->groups ? p->groups : 1, block = dev_types[type].block;
+	const uint64_t m = shape->m, n = shape->n, k = shape->k;
 	double memory = (double)dev_props(dev)->memory_bytes, needed;
 	p->dev = dev;
 	p->shape = *shape;
 	p->type = type;
-	p->element_bytes = each;
+	p->element_bytes = dev_types[type].bytes;
 	p->result_bytes = dev_type_result_bytes(type);
-	p->a_bytes = m * k * each;
-	p->b_bytes = groups * k * n * each;
+	p->a_bytes = dev_type_array_bytes(type, m * k);
+	p->b_bytes = dev_type_array_bytes(type, groups * k * n);
 	p->c_bytes = m * n * p->result_bytes;
 	p->b_transposed = dev_types[type].multiple > 1;
-	needed = (double)(p->a_bytes + p->b_bytes + p->c_bytes);
+	if (block) {
+		const bool tiles = dev_props(dev)->scale_tiles;
+		p->a_scale_bytes = dev_scale_bytes(tiles, m, k / block);
+		p->b_scale_bytes = dev_scale_bytes(tiles, n, k / block);
+	}
+	needed = (double)(p->a_bytes + p->b_bytes + p->c_bytes + p->a_scale_bytes +
+			  p->b_scale_bytes);
 	if (needed > 0.8 * memory)
 		return TRY(c->status,
 			   err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
 				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
-	p->a = bench_gemm_operand(p, c, shape->m, shape->k, &p->host_a);
-	p->b = p->b_transposed ? bench_gemm_operand(p, c, groups * shape->n, shape->k, &p->host_b)
-			       : bench_gemm_operand(p, c, groups * shape->k, shape->n, &p->host_b);
+	p->a = open_operand(p, c, shape->m, shape->k, &p->host_a, &p->a_scales);
+	p->b = p->b_transposed
+		       ? open_operand(p, c, groups * shape->n, shape->k, &p->host_b, &p->b_scales)
+		       : open_operand(p, c, groups * shape->k, shape->n, &p->host_b, &p->b_scales);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return c->status;
 }
@@ -322,6 +382,8 @@ struct dev_gemm bench_gemm_whole(const struct bench_gemm *p)
 			     .a = p->a,
 			     .b = p->b,
 			     .c = p->c,
+			     .a_scales = p->a_scales,
+			     .b_scales = p->b_scales,
 			     .lda = s->k,
 			     .ldb = p->b_transposed ? s->k : s->n,
 			     .ldc = s->n,
@@ -364,7 +426,8 @@ struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut,
 static int check_cold_matters(const struct bench_gemm *p)
 {
 	const struct dev_props *props = dev_props(p->dev);
-	uint64_t llc = props->llc_bytes, bytes = p->a_bytes + p->b_bytes + p->c_bytes;
+	uint64_t llc = props->llc_bytes,
+		 bytes = p->a_bytes + p->b_bytes + p->c_bytes + p->a_scale_bytes + p->b_scale_bytes;
 	double unit_flops = shape_flops(&p->shape) / (props->units ? props->units : 1);
 	if (llc && bytes > llc)
 		return err_note(-ENOTSUP,
@@ -382,9 +445,12 @@ static int check_cold_matters(const struct bench_gemm *p)
 int bench_gemm_rotate(const struct bench_gemm *p, struct bench_case *c, uint64_t variants,
 		      struct rotation **r_p)
 {
-	const struct rotation_range operands[] = {
-		{p->a, p->a_bytes, false}, {p->b, p->b_bytes, false}, {p->c, p->c_bytes, false}};
-	const struct rotation_run run = {operands, 3};
+	const struct rotation_range operands[] = {{p->a, p->a_bytes, false},
+						  {p->b, p->b_bytes, false},
+						  {p->c, p->c_bytes, false},
+						  {p->a_scales, p->a_scale_bytes, false},
+						  {p->b_scales, p->b_scale_bytes, false}};
+	const struct rotation_run run = {operands, p->a_scales ? 5 : 3};
 	char why[160];
 	bool any = false;
 	for (unsigned v = 0; v < 64; v++)
@@ -405,6 +471,10 @@ struct bench_gemm bench_gemm_next(const struct bench_gemm *p, struct rotation *r
 	next.a = rotation_address(r, set, p->a);
 	next.b = rotation_address(r, set, p->b);
 	next.c = rotation_address(r, set, p->c);
+	if (p->a_scales) {
+		next.a_scales = rotation_address(r, set, p->a_scales);
+		next.b_scales = rotation_address(r, set, p->b_scales);
+	}
 	return next;
 }
 

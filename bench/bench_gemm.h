@@ -7,10 +7,15 @@
  * random vector t, C t and A (B t) must agree: O(n^2) operations against O(n^3), after BLIS' test
  * suite. It is computed on the host, from what was drawn there.
  *
+ * Types with scales get random ones: half, once or twice what brings their elements to [-1, 1), so
+ * that the scale of another block is mostly a wrong one.
+ *
  * A host draws much more slowly than a GPU multiplies, so a larger operand repeats its first
  * BENCH_GEMM_PERIOD elements. That is a prime, so that neither rows nor columns repeat below so
  * many of them, and all that is said of the check below holds. What it can't see is an operand that
- * was read a multiple of the period from its place.
+ * was read a multiple of the period from its place. With scales the period is BENCH_SCALED_PERIOD,
+ * whole blocks: rows of k elements repeat after the prime 8191 of them, or fewer if k has it as a
+ * factor.
  *
  * How much rounding explains. An entry of C t is a sum of n entries of C, each a sum of k products,
  * so every error below grows with sqrt(k n). The errors are
@@ -49,6 +54,7 @@
 #include "bench/shape.h"
 
 #define BENCH_GEMM_PERIOD UINT64_C(262139)
+#define BENCH_SCALED_PERIOD (UINT64_C(32) * 8191)
 #define GEMM_TOLERANCE 30.0
 #define GEMM_EXACT_TERMS ((1u << 24) / 9)
 
@@ -95,13 +101,15 @@ struct bench_gemm {
 	struct dev *dev;
 	struct shape shape;
 	enum dev_type type;
-	uint64_t element_bytes, result_bytes; /* of an element of A and B; of C */
-	uint64_t a_bytes, b_bytes, c_bytes;
-	bool b_transposed;      /* B is stored as n x k, as f8 requires */
-	bool fast_accumulation; /* as in struct dev_gemm; false until the caller sets it */
-	bool exact;             /* the operands are */
-	void *a, *b, *c;        /* on the device, row-major, unpadded */
-	/* The values of A and B as they are stored; without elements where there are no results. */
+	uint64_t element_bytes, result_bytes; /* of an element of A and B, 0: less than one; of C */
+	uint64_t a_bytes, b_bytes, c_bytes, a_scale_bytes, b_scale_bytes;
+	bool b_transposed;         /* B is stored as n x k, as f8 requires */
+	bool fast_accumulation;    /* as in struct dev_gemm; false until the caller sets it */
+	bool exact;                /* the operands are */
+	void *a, *b, *c;           /* on the device, row-major, unpadded */
+	void *a_scales, *b_scales; /* of the types that have them */
+	/* The values of A and B as they are stored, times their scales; without elements where
+	 * there are no results. */
 	struct element_matrix host_a, host_b;
 	uint32_t groups, group_rows[DEV_GEMM_GROUPS]; /* as in struct dev_gemm; B has them all */
 };
@@ -140,7 +148,7 @@ int bench_gemm_open_groups(struct bench_gemm *p, struct bench_case *c, struct de
 struct bench_gemm bench_gemm_group(const struct bench_gemm *p, uint32_t group);
 struct bench_gemm bench_gemm_ungrouped(const struct bench_gemm *p);
 
-/* One more operand on p->dev, of type p->type and p->element_bytes, as bench_gemm_open() fills A
+/* One more operand on p->dev, of type p->type, which has no scales, as bench_gemm_open() fills A
  * and B: `rows` x `columns`, whose values are *values_p, without elements where there are no
  * results. The case owns it. NULL after an error of the case. */
 void *bench_gemm_operand(const struct bench_gemm *p, struct bench_case *c, uint32_t rows,
@@ -155,8 +163,8 @@ void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c);
 /* True if the device supports fast accumulation for this type as well. */
 bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev);
 
-/* True if the cut side divides into so many pieces. In f8 every side of every piece must be a
- * multiple of 16. */
+/* True if the cut side divides into so many pieces. Every side of every piece must be a multiple of
+ * the type's; with scales, which would have to be laid out for each piece, there is only one. */
 bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t pieces);
 
 /* The whole GEMM, C = A B, or the piece [from, from+count) of a cut along M, N or K. A K piece

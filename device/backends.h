@@ -44,10 +44,11 @@ struct dev_range {
 	bool pageable; /* pageable memory is allowed */
 };
 
-/* The memory of A, B, C and, if there are any, the counters of a GEMM that dev_gemm() has checked.
- * Returns the number of ranges. */
-#define DEV_GEMM_RANGES 4
-size_t dev_gemm_ranges(const struct dev_gemm *g, struct dev_range ranges[DEV_GEMM_RANGES]);
+/* The memory of A, B, C and, if there are any, the scales and the counters of a GEMM that
+ * dev_gemm() has checked. Returns the number of ranges. */
+#define DEV_GEMM_RANGES 6
+size_t dev_gemm_ranges(const struct dev *d, const struct dev_gemm *g,
+		       struct dev_range ranges[DEV_GEMM_RANGES]);
 
 /* -EINVAL: a range that one copy of a batch writes overlaps another range of it. */
 int dev_check_batch(size_t count, void *const *dsts, const void *const *srcs,

@@ -92,8 +92,8 @@ enum dev_mem {
  * the data sheet's rate is of, where it is known to be another than the highest one that the driver
  * tells. 0: unknown. */
 struct dev_nominal {
-	/* flop/s by type, of the units that multiply matrices of it: matrix units, or those of
-	 * kernels fma_* */
+	/* flop/s by type, of integers op/s, of the units that multiply matrices of it: matrix
+	 * units, or those of kernels fma_* */
 	double gemm_flops[DEV_TYPES];
 	double fma_flops_f32, fma_flops_f64; /* of kernels fma_*: without matrix units */
 	double memory_bandwidth;             /* byte/s, of reads and writes together */
@@ -140,9 +140,10 @@ struct dev_props {
 	/* Bit sets of 1u << enum dev_type: */
 	uint32_t gemm_types;         /* dev_gemm() by the library */
 	uint32_t gemm_tiled_types;   /* dev_gemm() with `tiled` */
+	bool scale_tiles;            /* dev_scale_index() */
 	uint32_t gemm_fast_types;    /* dev_gemm() with `fast_accumulation` */
 	uint32_t gemm_adding_types;  /* dev_gemm() with `tiled` and `adds` */
-	uint32_t gemm_grouped_types; /* dev_gemm() with `groups` */
+	uint32_t gemm_grouped_types; /* dev_gemm() with `groups`; none that has scales */
 	uint32_t fma_peak_types; /* those of gemm_types whose GEMMs are multiplied by the units of
 				    kernel fma_*, so that its rate bounds theirs. No API says so:
 				    a GPU with GEMMs of narrow types is assumed to have matrix

@@ -326,7 +326,7 @@ static int checked_gemm(struct dev *d, struct dev_stream *s, const struct dev_ge
 	if ((uintptr_t)g->done % sizeof(*g->done))
 		return err_note(-EINVAL, "gemm: counters at %p: not aligned to 4 bytes",
 				(void *)g->done);
-	int status = registry_enqueue(d, s, ranges, dev_gemm_ranges(g, ranges), NULL);
+	int status = registry_enqueue(d, s, ranges, dev_gemm_ranges(d, g, ranges), NULL);
 	return status ? status : inner_of(d)->gemm(d, s, g);
 }
 

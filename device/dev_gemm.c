@@ -127,11 +127,24 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 	return status || dev_types[g->type].multiple == 1 ? status : check_multiples(g);
 }
 
+static int check_scales(const struct dev_gemm *g)
+{
+	const uintptr_t a = (uintptr_t)g->a_scales, b = (uintptr_t)g->b_scales;
+	const bool scaled = dev_types[g->type].scale != DEV_SCALE_NONE;
+	if (scaled ? a && b && !((a | b) & 15) : !a && !b)
+		return 0;
+	return err_note(-EINVAL, "gemm: scales at %p and %p; %s %s", g->a_scales, g->b_scales,
+			dev_type_names[g->type],
+			scaled ? "needs both, at multiples of 16" : "has none");
+}
+
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
 {
 	if (!d->ops->gemm)
 		return dev_note_not_supported(d, "gemm");
 	int status = check_gemm(d, g);
+	if (!status)
+		status = check_scales(g);
 	return status ? status : d->ops->gemm(d, s, g);
 }
 
@@ -162,24 +175,34 @@ int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_cho
 }
 
 /* Bytes from the first element of a matrix to past the last; UINT64_MAX on overflow. */
-static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t element)
+static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, enum dev_type type)
 {
 	uint64_t elements = (rows - 1) * leading + columns;
-	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
+	return elements > UINT64_MAX / sizeof(double) ? UINT64_MAX
+						      : dev_type_array_bytes(type, elements);
 }
 
-size_t dev_gemm_ranges(const struct dev_gemm *g, struct dev_range ranges[DEV_GEMM_RANGES])
+size_t dev_gemm_ranges(const struct dev *d, const struct dev_gemm *g,
+		       struct dev_range ranges[DEV_GEMM_RANGES])
 {
-	uint64_t in = dev_type_bytes(g->type), out = dev_type_result_bytes(g->type);
+	const enum dev_type in = g->type, out = dev_types[g->type].result;
+	const uint32_t block = dev_types[g->type].block;
+	size_t count = 3;
 	uint64_t b_rows = (g->b_transposed ? g->n : g->k) * (uint64_t)(g->groups ? g->groups : 1),
 		 b_columns = g->b_transposed ? g->k : g->n;
 	ranges[0] = (struct dev_range){.ptr = g->a, .bytes = matrix_bytes(g->m, g->k, g->lda, in)};
 	ranges[1] = (struct dev_range){.ptr = g->b,
 				       .bytes = matrix_bytes(b_rows, b_columns, g->ldb, in)};
 	ranges[2] = (struct dev_range){.ptr = g->c, .bytes = matrix_bytes(g->m, g->n, g->ldc, out)};
-	if (!g->done)
-		return 3;
-	uint64_t bands = (g->m - 1) / g->done_rows + 1;
-	ranges[3] = (struct dev_range){.ptr = g->done, .bytes = bands * sizeof(*g->done)};
-	return 4;
+	for (int i = 0; i < 2 && block; i++)
+		ranges[count++] =
+			(struct dev_range){.ptr = i ? g->b_scales : g->a_scales,
+					   .bytes = dev_scale_bytes(d->props.scale_tiles,
+								    i ? g->n : g->m, g->k / block)};
+	if (g->done) {
+		const uint64_t bands = (g->m - 1) / g->done_rows + 1;
+		ranges[count++] =
+			(struct dev_range){.ptr = g->done, .bytes = bands * sizeof(*g->done)};
+	}
+	return count;
 }

@@ -34,6 +34,9 @@ struct dev_gemm {
 	double alpha, beta;
 	const void *a, *b;
 	void *c;
+	/* Scales of A and B, of types that have them, else NULL; DEVICE or PINNED memory. One for
+	 * each block of elements of a row of A and of B as it is given, at dev_scale_index(). */
+	const void *a_scales, *b_scales;
 	uint32_t lda, ldb, ldc;
 	bool b_transposed; /* B is given as n x k: element (i, j) of B is b[j*ldb + i]; -ENOTSUP
 			      where a type lacks it */
@@ -111,6 +114,23 @@ static inline uint32_t dev_gemm_groups(const struct dev_gemm *g)
 	return g->groups ? count : 1;
 }
 
+/* Offset of the scale of block `block` of row `row`, in bytes from the first, in a matrix of which
+ * each row has so many; and the bytes of all. In tiles, 512 bytes are those of 128 rows and 4
+ * blocks: rows 0, 32, 64 and 96 are 16 bytes, and then come rows 1, 33, 65 and 97. Tiles follow
+ * each other along the rows, as cuBLAS' manual lays out scaling factors of one dimension; what no
+ * block has in them is 0. Without tiles the matrix is row-major. dev_props.scale_tiles says which.
+ */
+static inline uint64_t dev_scale_index(bool tiles, uint64_t blocks, uint64_t row, uint64_t block)
+{
+	const uint64_t tile = row / 128 * ((blocks + 3) / 4) + block / 4;
+	return tiles ? tile * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4
+		     : row * blocks + block;
+}
+static inline uint64_t dev_scale_bytes(bool tiles, uint64_t rows, uint64_t blocks)
+{
+	return tiles ? (rows + 127) / 128 * ((blocks + 3) / 4) * 512 : rows * blocks;
+}
+
 /* The algorithm that a device uses for GEMMs of one type and shape, and how it was found. */
 struct dev_gemm_choice {
 	char algorithm[192]; /* in the library's own terms */
@@ -121,7 +141,8 @@ struct dev_gemm_choice {
 				first was not timed */
 };
 
-/* Enqueue a GEMM. A type that gemm_types (with `tiled`: gemm_tiled_types) lacks is -ENOTSUP, a zero
+/* Enqueue a GEMM. Scales that are missing are -EINVAL, or not at an address that is a multiple of
+ * 16. A type that gemm_types (with `tiled`: gemm_tiled_types) lacks is -ENOTSUP, a zero
  * dimension -EINVAL. The description is copied. [optional] */
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
 

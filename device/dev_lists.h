@@ -73,43 +73,59 @@ extern const char *const dev_cap_names[DEV_CAP_COUNT];
 /* Element types of GEMM: how A and B are stored, and how units multiply. Sums are f32; for f64 they
  * are f64, for i8 i32.
  *
- * TYPE(type, name, flop or op, bytes, bits of exponent, bits of mantissa, has infinities, type of
- * C, multiple). If `multiple` is not 1, all sizes must be multiples of it and B must be transposed;
- * otherwise -EINVAL. A type of 4 bytes with fewer bits is stored as f32. f8 is e4m3 as defined by
- * OCP, without -0, which some devices read as NaN. A type without exponent is an integer, with a
- * sign, in two's complement; what it computes are operations, not flops.
- * docs/ADD-A-BACKEND.md says what a new type needs. */
+ * TYPE(type, name, flop or op, bits, bits of exponent, bits of mantissa, has infinities, type of C,
+ * multiple, elements that share a scale, type of scales). If `multiple` is not 1, all sizes must be
+ * multiples of it and B must be transposed; otherwise -EINVAL. A type of 32 bits with fewer of them
+ * in use is stored as f32. f8 is e4m3 as defined by OCP, without -0, which some devices read as
+ * NaN. A type without exponent is an integer, with a sign, in two's complement; what it computes
+ * are operations, not flops. Two elements of 4 bits, e2m1, all codes of which are numbers, are a
+ * byte, the first one in its lower half. mxf8 and mxf4 are those of OCP's Microscaling Formats 1.0,
+ * nvf4 is NVIDIA's, whose scale of the whole matrix is a factor of alpha. docs/ADD-A-BACKEND.md
+ * says what a new type needs. */
 #define DEV_TYPE_LIST(TYPE)                                                                        \
-	TYPE(DEV_F32, f32, flop, 4, 8, 23, true, DEV_F32, 1)                                       \
-	TYPE(DEV_F64, f64, flop, 8, 11, 52, true, DEV_F64, 1)                                      \
-	TYPE(DEV_TF32, tf32, flop, 4, 8, 10, true, DEV_F32, 1)                                     \
-	TYPE(DEV_F16, f16, flop, 2, 5, 10, true, DEV_F16, 1)                                       \
-	TYPE(DEV_BF16, bf16, flop, 2, 8, 7, true, DEV_BF16, 1)                                     \
-	TYPE(DEV_F8, f8, flop, 1, 4, 3, false, DEV_BF16, 16)                                       \
-	TYPE(DEV_I8, i8, op, 1, 0, 7, false, DEV_I32, 4)
+	TYPE(DEV_F32, f32, flop, 32, 8, 23, true, DEV_F32, 1, 0, DEV_SCALE_NONE)                   \
+	TYPE(DEV_F64, f64, flop, 64, 11, 52, true, DEV_F64, 1, 0, DEV_SCALE_NONE)                  \
+	TYPE(DEV_TF32, tf32, flop, 32, 8, 10, true, DEV_F32, 1, 0, DEV_SCALE_NONE)                 \
+	TYPE(DEV_F16, f16, flop, 16, 5, 10, true, DEV_F16, 1, 0, DEV_SCALE_NONE)                   \
+	TYPE(DEV_BF16, bf16, flop, 16, 8, 7, true, DEV_BF16, 1, 0, DEV_SCALE_NONE)                 \
+	TYPE(DEV_F8, f8, flop, 8, 4, 3, false, DEV_BF16, 16, 0, DEV_SCALE_NONE)                    \
+	TYPE(DEV_I8, i8, op, 8, 0, 7, false, DEV_I32, 4, 0, DEV_SCALE_NONE)                        \
+	TYPE(DEV_MXF8, mxf8, flop, 8, 4, 3, false, DEV_BF16, 32, 32, DEV_SCALE_E8M0)               \
+	TYPE(DEV_MXF4, mxf4, flop, 4, 2, 1, false, DEV_BF16, 32, 32, DEV_SCALE_E8M0)               \
+	TYPE(DEV_NVF4, nvf4, flop, 4, 2, 1, false, DEV_BF16, 32, 16, DEV_SCALE_E4M3)
 
 #define DEV_TYPE_NUMBER(type, name, ...) type,
 /* Those of C alone, of which there is no GEMM, follow. */
 enum dev_type { DEV_TYPE_LIST(DEV_TYPE_NUMBER) DEV_TYPES, DEV_I32 = DEV_TYPES, DEV_ALL_TYPES };
 #undef DEV_TYPE_NUMBER
 
+/* A byte each: 2^(code - 127), and e4m3 without a sign. */
+enum dev_scale { DEV_SCALE_NONE, DEV_SCALE_E8M0, DEV_SCALE_E4M3 };
+
 struct dev_type_traits {
 	const char *name;
-	uint32_t bytes;
+	uint32_t bits, bytes; /* of an element; 0 bytes: less than one */
 	int exponent_bits, mantissa_bits;
-	bool infinite;        /* has infinities; otherwise only the largest code is NaN */
+	bool infinite;        /* has infinities; otherwise only the largest code is NaN, if any */
 	enum dev_type result; /* of C */
 	uint32_t multiple;
+	uint32_t block; /* elements along k that share a scale; 0: there are none */
+	enum dev_scale scale;
 };
 extern const struct dev_type_traits dev_types[DEV_ALL_TYPES];
 extern const char *const dev_type_names[DEV_TYPES + 1]; /* NULL past the last */
 
-/* Bytes of an element of A and B, and of C. */
+/* Bytes of an element of A and B, which must have a whole one, and of C. */
 uint32_t dev_type_bytes(enum dev_type type);
 uint32_t dev_type_result_bytes(enum dev_type type);
+/* Bytes of elements without gaps, which fill their bytes; scales do not count. */
+uint64_t dev_type_array_bytes(enum dev_type type, uint64_t elements);
 bool dev_type_is_integer(enum dev_type type);
-/* A float, so that programs which add C to C, or take elements of A and B apart, need know no other
- * kind. */
+/* The value of a scale; and the code of one, which must be a power of two that the type has. */
+float dev_scale_value(enum dev_scale type, uint8_t code);
+uint8_t dev_scale_code(enum dev_scale type, float value);
+/* A float without scales, so that programs which add C to C, or take elements of A and B apart,
+ * need know no other kind. */
 bool dev_type_is_plain(enum dev_type type);
 
 #endif

@@ -27,7 +27,7 @@
 #define MEMORY_SHARE 0.25
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32,bf16"),
+	BENCH_PLAIN_TYPES(.quick = "f32,bf16"),
 	{.name = "phase",
 	 .help = "decode-KEYS: one query of each head; prefill-KEYS: KEYS queries",
 	 .kind = AXIS_WORD,

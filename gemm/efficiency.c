@@ -9,6 +9,7 @@
  * the faster one is the peak, and it is a bound where it is known to reach the rate of the units.
  * f16 gives f16; bf16 and f8 (e4m3) give bf16. Sums are f32, except for gemm_fast of f8, which uses
  * the library's fast accumulation. i8 gives i32, exactly; its rate is op/s.
+ * mxf8, mxf4 and nvf4, with a scale for every 32 or 16 elements, give bf16.
  *
  * gemm reads the same operands again and again: what fits in a cache comes from there. gemm_cold
  * takes other ones each time, from rotating buffers (bench/graph/rotation.h), which are in no
@@ -28,7 +29,7 @@
 
 /* Squares, also between the powers of two, where the last wave is another part of the device. */
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32,f64,tf32,f16,bf16,f8,i8"),
+	BENCH_GEMM_TYPES(.quick = "f32,f64,tf32,f16,bf16,f8,i8,mxf8,mxf4,nvf4"),
 	BENCH_GEMM_SHAPES(
 			.multiple = 16, .quick = "n256,n384,n512,n768,n1024,n2048," NAMED,
 			.simulated = "n128,n256,n384,n512,n768,n1024," NAMED,

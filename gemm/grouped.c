@@ -18,7 +18,7 @@
 #include <math.h>
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "main", .full = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_PLAIN_TYPES(.quick = "main", .full = "f32,f64,tf32,f16,bf16,f8"),
 	{"experts", "groups of rows, each with its own weights", AXIS_COUNT, .quick = "8",
 	 .full = "8,32", .min = 1, .max = DEV_GEMM_GROUPS},
 	{"rows", "rows of an expert, on average", AXIS_COUNT, .quick = "4,64", .full = "1:256:x4",

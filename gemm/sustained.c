@@ -19,7 +19,7 @@
 #include "lib/err.h"
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_PLAIN_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
 	BENCH_GEMM_SHAPES(.quick = "n1024", .gpu_class = "square"),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "100", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),

@@ -40,7 +40,9 @@ static uint32_t round_off_bits(uint32_t bits, int count)
 static struct layout layout_of(struct minifloat_format f)
 {
 	const uint32_t sign = 1u << (f.exponent_bits + f.mantissa_bits);
-	const uint32_t beyond = f.infinite ? sign - (1u << f.mantissa_bits) : sign - 1;
+	const uint32_t beyond = f.infinite ? sign - (1u << f.mantissa_bits)
+				: f.finite ? sign
+					   : sign - 1;
 	const int bias = (1 << (f.exponent_bits - 1)) - 1;
 	return (struct layout){.mantissa = f.mantissa_bits,
 			       .bias = bias,
@@ -48,7 +50,9 @@ static struct layout layout_of(struct minifloat_format f)
 			       .sign = sign,
 			       .largest = beyond - 1,
 			       .beyond = beyond,
-			       .nan = f.infinite ? beyond | 1u << (f.mantissa_bits - 1) : beyond};
+			       .nan = f.infinite ? beyond | 1u << (f.mantissa_bits - 1)
+				      : f.finite ? beyond - 1
+						 : beyond};
 }
 
 uint32_t minifloat_encode(struct minifloat_format format, float x)
@@ -67,7 +71,7 @@ uint32_t minifloat_encode(struct minifloat_format format, float x)
 		code = (uint32_t)nearbyint(ldexp(fabs((double)x), f.bias - 1 + f.mantissa));
 	if (code == 0 && !format.infinite)
 		sign = 0;
-	return sign | (code > f.largest ? f.beyond : code);
+	return sign | (code <= f.largest ? code : format.finite ? f.largest : f.beyond);
 }
 
 static inline float decode_one_code(const struct layout *f, uint32_t bits)

@@ -23,15 +23,15 @@ static void add_operand(struct node_operands *to, void *kept_at, uint64_t bytes)
 	to->kept_at[to->count++] = kept_at;
 }
 
-static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t each)
+static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, enum dev_type type)
 {
-	return ((rows - 1) * leading + columns) * each;
+	return dev_type_array_bytes(type, (rows - 1) * leading + columns);
 }
 
 static void add_matrices(struct node_operands *to, struct dev_gemm *g)
 {
-	uint64_t each = dev_type_bytes(g->type), result = dev_type_result_bytes(g->type),
-		 matrices = g->groups ? g->groups : 1;
+	const enum dev_type each = g->type, result = dev_types[g->type].result;
+	const uint64_t matrices = g->groups ? g->groups : 1;
 	add_operand(to, &g->a, matrix_bytes(g->m, g->k, g->lda, each));
 	add_operand(to, &g->b,
 		    matrix_bytes(matrices * (g->b_transposed ? g->n : g->k),

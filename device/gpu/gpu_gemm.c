@@ -222,7 +222,7 @@ static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 	struct dev_gemm alone = *g;
 	void *memory[3] = {0};
 	alone.done = NULL;
-	dev_gemm_ranges(&alone, ranges);
+	dev_gemm_ranges(&d->dev, &alone, ranges);
 	int status = alloc_operands(d, g, ranges, memory);
 	if (!status)
 		status = gpu_gemm_prepare_stream(d, d->internal_stream, g->type);

@@ -25,7 +25,7 @@ MODELS: Dict[str, str] = {
 
 # Headline numbers that no simulated device has: its GEMMs are f32 and f64, and it has no vendor's
 # collectives.
-NOT_SIMULATED = r".*_(tf32|f16|bf16|f8|i8)_.*|.*_library_.*"
+NOT_SIMULATED = r".*_(tf32|f16|bf16|f8|i8|mxf8|mxf4|nvf4)_.*|.*_library_.*"
 
 
 class Need(NamedTuple):

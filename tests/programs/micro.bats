@@ -252,6 +252,9 @@ flops_f16 = 2e12
 flops_bf16 = 4e12
 flops_f8 = 8e12
 flops_i8 = 16e12
+flops_mxf8 = 20e12
+flops_mxf4 = 32e12
+flops_nvf4 = 40e12
 llc_bandwidth = 8e12
 unit_bandwidth = 1e12'
 	units=$(readlink -f "$bin")/../tests/unit
@@ -262,10 +265,10 @@ unit_bandwidth = 1e12'
 		[ "$status" = 0 ]
 	done
 	# Every type was multiplied, and faster where the model says so.
-	measure gemm/efficiency sim:./narrow.sim --type f32,f64,tf32,f16,bf16,f8,i8 --shape n1024 --variant gemm
+	measure gemm/efficiency sim:./narrow.sim --type f32,f64,tf32,f16,bf16,f8,i8,mxf8,mxf4,nvf4 --shape n1024 --variant gemm
 	json '{r["check"]["status"] for r in cases} == {"ok"}' \
 		'[type for _, type in sorted((d["value"], r["case"]["type"]) for r in cases for d in r["derived"] if d["name"] in ("flop_rate", "op_rate"))
-		] == ["f64", "f32", "tf32", "f16", "bf16", "f8", "i8"]' \
+		] == ["f64", "f32", "tf32", "f16", "bf16", "f8", "i8", "mxf8", "mxf4", "nvf4"]' \
 		'[(r["case"]["type"], r["variants"][0]["model"]["flops"], r["variants"][0]["model"]["ops"], r["variants"][0]["model"].get("bytes"))
 		for r in cases if "ops" in r["variants"][0]["model"]] == [("i8", None, 2 * 1024**3, None)]' \
 		'{(d["name"], d["unit"]) for r in cases for d in r["derived"] if d["name"].endswith("p_rate") and r["case"]["type"] == "i8"

@@ -159,6 +159,15 @@ static void set_nominal(struct dev_nominal *n, const struct sim_model *m, uint32
 	n->memory_bandwidth = m->memory_bandwidth;
 }
 
+/* Types of GEMMs that have no scales. */
+static uint32_t types_without_scales(void)
+{
+	uint32_t types = 0;
+	for (unsigned type = 0; type < DEV_TYPES; type++)
+		types |= (uint32_t)(dev_types[type].scale == DEV_SCALE_NONE) << type;
+	return types;
+}
+
 static void set_props(struct sim_dev *d)
 {
 	struct dev_props *p = &d->base.props;
@@ -199,7 +208,8 @@ static void set_props(struct sim_dev *d)
 	p->fma_peak_types = p->gemm_types & (1u << DEV_F32 | 1u << DEV_F64);
 	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
 	p->gemm_adding_types = p->gemm_tiled_types;
-	p->gemm_grouped_types = dev_can(&d->base, DEV_CAP_GEMM_GROUPED) ? p->gemm_types : 0;
+	if (dev_can(&d->base, DEV_CAP_GEMM_GROUPED))
+		p->gemm_grouped_types = p->gemm_types & types_without_scales();
 	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
 	set_nominal(&p->nominal, m, p->gemm_types);
 	p->priority_low = m->priorities > 1 ? -1 : 0;

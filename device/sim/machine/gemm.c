@@ -14,7 +14,9 @@
  * tile_k the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are
  * one flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow A and B are
  * decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to its type, to
- * nearest; of i8 nothing is. A GEMM of a narrow type reads A and B when its first block ends.
+ * nearest; of i8 nothing is. Scales, which are in no tiles, multiply what was decoded, exactly, and
+ * pass with A and B, as bytes of theirs. A GEMM of a narrow type reads A and B when its first block
+ * ends.
  *
  * WAVES. A GEMM M x N x K whose matrices are too much runs in waves. A wave is sm x sn tiles of r x
  * c, as square as the blocks w allow that are resident at once (units * blocks of one unit, at most
@@ -47,9 +49,10 @@
 double sim_gemm_flops(const struct sim_model *m, enum dev_type type)
 {
 	const double flops[DEV_TYPES] = {
-		[DEV_F32] = m->flops_f32, [DEV_F64] = m->flops_f64,   [DEV_TF32] = m->flops_tf32,
-		[DEV_F16] = m->flops_f16, [DEV_BF16] = m->flops_bf16, [DEV_F8] = m->flops_f8,
-		[DEV_I8] = m->flops_i8};
+		[DEV_F32] = m->flops_f32,  [DEV_F64] = m->flops_f64,   [DEV_TF32] = m->flops_tf32,
+		[DEV_F16] = m->flops_f16,  [DEV_BF16] = m->flops_bf16, [DEV_F8] = m->flops_f8,
+		[DEV_I8] = m->flops_i8,    [DEV_MXF8] = m->flops_mxf8, [DEV_MXF4] = m->flops_mxf4,
+		[DEV_NVF4] = m->flops_nvf4};
 	return flops[type];
 }
 
@@ -345,14 +348,21 @@ int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *share
 	return 0;
 }
 
-static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t size)
+static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, enum dev_type type)
 {
-	return ((rows - 1) * leading + columns) * size;
+	return dev_type_array_bytes(type, (rows - 1) * leading + columns);
+}
+
+/* Mean bytes of an element of A and B, with its part of a scale. */
+static double element_bytes(enum dev_type type)
+{
+	const struct dev_type_traits *t = &dev_types[type];
+	return t->bits / 8.0 + (t->block ? 1.0 / t->block : 0);
 }
 
 static int check_gemm(const struct sim_dev *d, const struct dev_gemm *g)
 {
-	const uint64_t size = dev_type_bytes(g->type);
+	const uint64_t bytes = dev_types[g->type].bytes, size = bytes ? bytes : 1;
 	const uint64_t c_size = dev_type_result_bytes(g->type);
 	if (!(d->base.props.gemm_types >> g->type & 1))
 		return err_note(-ENOTSUP, "sim:%u: gemm of type %d is not supported", d->base.index,
@@ -366,22 +376,27 @@ static int check_gemm(const struct sim_dev *d, const struct dev_gemm *g)
 	return 0;
 }
 
-/* The first three of op->work->use[] become A, B and C. */
+/* The first three of op->work->use[] become A, B and C; the next two the scales, if there are any.
+ */
 static int use_operands(struct sim_dev *d, struct op *op)
 {
 	const struct dev_gemm *g = &op->work->gemm;
-	const uint64_t size = dev_type_bytes(g->type);
+	const uint32_t block = dev_types[g->type].block;
 	const uint64_t b_rows =
 		(g->b_transposed ? g->n : g->k) * (uint64_t)(g->groups ? g->groups : 1);
 	const uint32_t b_columns = g->b_transposed ? g->k : g->n;
-	int status = op_use(d, op, g->a, matrix_bytes(g->m, g->k, g->lda, size), "gemm A");
+	int status = op_use(d, op, g->a, matrix_bytes(g->m, g->k, g->lda, g->type), "gemm A");
 	if (!status)
-		status = op_use(d, op, g->b, matrix_bytes(b_rows, b_columns, g->ldb, size),
+		status = op_use(d, op, g->b, matrix_bytes(b_rows, b_columns, g->ldb, g->type),
 				"gemm B");
 	if (!status)
 		status = op_use(d, op, g->c,
-				matrix_bytes(g->m, g->n, g->ldc, dev_type_result_bytes(g->type)),
+				matrix_bytes(g->m, g->n, g->ldc, dev_types[g->type].result),
 				"gemm C");
+	for (int i = 0; i < 2 && !status && block; i++)
+		status = op_use(d, op, i ? g->b_scales : g->a_scales,
+				dev_scale_bytes(false, i ? g->n : g->m, g->k / block),
+				"gemm scales");
 	if (!status && g->done)
 		status = op_use(d, op, g->done, ((g->m - 1) / g->done_rows + 1) * sizeof(*g->done),
 				"gemm counters");
@@ -391,7 +406,7 @@ static int use_operands(struct sim_dev *d, struct op *op)
 /* Without gaps, of A, B or C, which are the first uses. */
 static double operand_of(const struct dev_gemm *g, unsigned use)
 {
-	const double size = dev_type_bytes(g->type);
+	const double size = element_bytes(g->type);
 	return use == 0   ? size * g->m * g->k
 	       : use == 1 ? size * g->k * g->n * dev_gemm_groups(g)
 			  : (double)dev_type_result_bytes(g->type) * g->m * g->n;
@@ -447,11 +462,11 @@ static void add_traffic_of_c(struct sim_dev *d, struct op *op, enum path path)
 static void add_traffic(struct sim_dev *d, struct op *op)
 {
 	const struct dev_gemm *g = &op->work->gemm;
-	const uint64_t size = dev_type_bytes(g->type);
+	const double size = element_bytes(g->type);
 	enum path path[3];
 	for (unsigned use = 0; use < 3; use++)
 		path[use] = sim_is_own(d, op->work->use[use]) ? PATH_CACHE : PATH_MEMORY;
-	const double per_row = (double)op->tiles * (double)g->k * (double)size;
+	const double per_row = (double)op->tiles * (double)g->k * size;
 	const double c_bytes = memory_adds_c(op) ? 0 : operand_of(g, 2);
 	op_traffic(op, 0, cache_share(d, path[0]) * per_row * op->tile_rows, false, path[0]);
 	op_traffic(op, 1, cache_share(d, path[1]) * per_row * op->tile_columns, false, path[1]);

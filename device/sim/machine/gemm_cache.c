@@ -81,7 +81,7 @@ static uint64_t hash_operand(const struct alloc *in, const void *at, uint64_t ro
 static uint64_t key_of(const struct op *op)
 {
 	const struct dev_gemm *g = &op->work->gemm;
-	const uint64_t size = dev_type_bytes(g->type);
+	const uint32_t block = dev_types[g->type].block;
 	const uint32_t b_columns = g->b_transposed ? g->k : g->n;
 	uint64_t alpha;
 	memcpy(&alpha, &g->alpha, sizeof(alpha));
@@ -93,9 +93,17 @@ static uint64_t key_of(const struct op *op)
 	for (uint32_t i = 0; i < g->groups; i++)
 		h = hash_mix(h, g->group_rows[i]);
 	b_rows *= g->groups ? g->groups : 1;
-	h = hash_mix(h, hash_operand(op->work->use[0], g->a, g->m, g->k * size, g->lda * size));
-	return hash_mix(
-		h, hash_operand(op->work->use[1], g->b, b_rows, b_columns * size, g->ldb * size));
+	h = hash_mix(h,
+		     hash_operand(op->work->use[0], g->a, g->m, dev_type_array_bytes(g->type, g->k),
+				  dev_type_array_bytes(g->type, g->lda)));
+	for (int i = 0; i < 2 && block; i++) {
+		const uint64_t bytes = dev_scale_bytes(false, i ? g->n : g->m, g->k / block);
+		h = hash_mix(h, hash_operand(op->work->use[3 + i], i ? g->b_scales : g->a_scales, 1,
+					     bytes, bytes));
+	}
+	return hash_mix(h, hash_operand(op->work->use[1], g->b, b_rows,
+					dev_type_array_bytes(g->type, b_columns),
+					dev_type_array_bytes(g->type, g->ldb)));
 }
 
 static uint64_t value_bytes(const struct dev_gemm *g)

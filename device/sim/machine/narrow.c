@@ -24,7 +24,8 @@ bool sim_narrow_is_rounded(const struct dev_gemm *g)
 static struct minifloat_format format_of(enum dev_type type)
 {
 	const struct dev_type_traits *t = &dev_types[type];
-	return (struct minifloat_format){t->exponent_bits, t->mantissa_bits, t->infinite};
+	return (struct minifloat_format){t->exponent_bits, t->mantissa_bits, t->infinite,
+					 t->bits < 8};
 }
 
 static uint32_t bits_of(float x)
@@ -70,10 +71,12 @@ void sim_narrow_decode(enum dev_type type, const void *from, uint32_t count, flo
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t code = dev_types[type].bytes == 4
+		const uint32_t code = dev_types[type].bits == 32
 					      ? minifloat_encode(format, ((const float *)from)[i])
-				      : dev_types[type].bytes == 2 ? ((const uint16_t *)from)[i]
-								   : ((const uint8_t *)from)[i];
+				      : dev_types[type].bits == 16 ? ((const uint16_t *)from)[i]
+				      : dev_types[type].bits == 8
+					      ? ((const uint8_t *)from)[i]
+					      : ((const uint8_t *)from)[i / 2] >> (i % 2 * 4) & 15u;
 		to[i] = minifloat_decode(format, code);
 	}
 }
@@ -94,14 +97,28 @@ void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, v
 #define DECODED sizeof(float)
 _Static_assert(sizeof(float) == sizeof(int32_t), "decoded elements of all types are as large");
 
-static void decode_row(enum dev_type type, const void *from, uint32_t count, void *to)
+/* `scales`: those of the row; NULL: none. */
+static void decode_row(enum dev_type type, const void *from, const uint8_t *scales, uint32_t count,
+		       void *to)
 {
+	const struct dev_type_traits *t = &dev_types[type];
 	const int8_t *small = from;
 	int32_t *integers = to;
+	float *floats = to;
 	if (!dev_type_is_integer(type))
 		sim_narrow_decode(type, from, count, to);
 	for (uint32_t i = 0; i < count && dev_type_is_integer(type); i++)
 		integers[i] = small[i];
+	for (uint32_t i = 0; i < count && scales; i++)
+		floats[i] *= dev_scale_value(t->scale, scales[i / t->block]);
+}
+
+/* Scales of row `row` of A, or of B as it is given; NULL where the type has none. */
+static const uint8_t *scales_of_row(const struct dev_gemm *g, const void *scales, uint32_t row)
+{
+	const uint32_t block = dev_types[g->type].block;
+	return block ? (const uint8_t *)scales + dev_scale_index(false, g->k / block, row, 0)
+		     : NULL;
 }
 
 /* B that is given as n x k is turned, so that the rows of every B are contiguous. */
@@ -111,9 +128,10 @@ static bool decode_turned(const struct dev_gemm *g, uint64_t columns, char *to)
 	const char *b = g->b;
 	if (!column)
 		return false;
-	for (uint64_t at = 0; at < columns; at++, b += (uint64_t)g->ldb * dev_type_bytes(g->type)) {
-		const uint64_t group = at / g->n, j = at % g->n;
-		decode_row(g->type, b, g->k, column);
+	for (uint64_t at = 0; at < columns; at++, b += dev_type_array_bytes(g->type, g->ldb)) {
+		const uint64_t group = at / g->n;
+		const uint32_t j = (uint32_t)(at % g->n);
+		decode_row(g->type, b, scales_of_row(g, g->b_scales, j), g->k, column);
 		for (uint32_t k = 0; k < g->k; k++)
 			memcpy(to + ((group * g->k + k) * g->n + j) * DECODED, column + k * DECODED,
 			       DECODED);
@@ -122,12 +140,20 @@ static bool decode_turned(const struct dev_gemm *g, uint64_t columns, char *to)
 	return true;
 }
 
-static void decode_matrix(enum dev_type type, const void *from, uint64_t rows, uint32_t columns,
-			  uint32_t leading, char *to)
+static void decode_a(const struct dev_gemm *g, char *to)
 {
-	const char *at = from;
-	for (uint64_t i = 0; i < rows; i++, to += columns * DECODED)
-		decode_row(type, at + i * leading * dev_type_bytes(type), columns, to);
+	const char *at = g->a;
+	for (uint32_t i = 0; i < g->m; i++, to += g->k * DECODED)
+		decode_row(g->type, at + i * dev_type_array_bytes(g->type, g->lda),
+			   scales_of_row(g, g->a_scales, i), g->k, to);
+}
+
+/* B that is given as k x n, which has no scales, of every group. */
+static void decode_b(const struct dev_gemm *g, uint64_t rows, char *to)
+{
+	const char *at = g->b;
+	for (uint64_t i = 0; i < rows; i++, to += g->n * DECODED)
+		decode_row(g->type, at + i * dev_type_array_bytes(g->type, g->ldb), NULL, g->n, to);
 }
 
 bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
@@ -141,9 +167,9 @@ bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
 	w->a = memory;
 	w->b = memory + a_count * DECODED;
 	w->ab = (float *)w->b + b_count;
-	decode_matrix(g->type, g->a, g->m, g->k, g->lda, w->a);
+	decode_a(g, w->a);
 	if (!g->b_transposed)
-		decode_matrix(g->type, g->b, groups * g->k, g->n, g->ldb, w->b);
+		decode_b(g, groups * g->k, w->b);
 	else if (!decode_turned(g, groups * g->n, w->b))
 		sim_narrow_close(w);
 	return w->a != NULL;

@@ -100,6 +100,7 @@ struct sim_model {
 	/* The same of GEMMs in these types; 0, as in "default": the device has none. */
 	double flops_tf32, flops_f16, flops_bf16, flops_f8;
 	double flops_i8; /* op/s */
+	double flops_mxf8, flops_mxf4, flops_nvf4;
 	double block_share, gemm_efficiency, engine_weight;
 	/* MEMORY */
 	double memory_threshold, memory_starvation;

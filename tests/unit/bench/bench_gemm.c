@@ -158,6 +158,76 @@ static void integers_are_exact(void)
 	expect(least > 0 && most > 0);
 }
 
+/* ------------------------------------------------------------------ scales */
+
+/* Faults of a device that reads A. */
+enum fault { RIGHT, NEXT_BLOCK, NEXT_ROW, TURNED, SWAPPED_HALVES, NO_SCALES, FAULTS };
+static unsigned scaled_right, faults_found, faults_planted;
+
+static double faulty_a(const struct bench_gemm *p, const uint8_t *a, const uint8_t *scales,
+		       enum fault fault, uint32_t row, uint32_t k)
+{
+	const struct dev_type_traits *t = &dev_types[p->type];
+	const uint32_t blocks = K / t->block, block = k / t->block;
+	const uint32_t at[FAULTS] = {[RIGHT] = row * blocks + block,
+				     [NEXT_BLOCK] = row * blocks + (block + 1) % blocks,
+				     [NEXT_ROW] = (row + 1) % M * blocks + block,
+				     [TURNED] = block * M + row,
+				     [SWAPPED_HALVES] = row * blocks + block};
+	const uint32_t element = row * K + (fault == SWAPPED_HALVES ? k ^ 1 : k);
+	const double scale =
+		fault == NO_SCALES ? 1.0 : (double)dev_scale_value(t->scale, scales[at[fault]]);
+	return load_element(p->type, a, element) * scale;
+}
+
+static void multiply_faulty(const struct bench_gemm *p, const uint8_t *a, const uint8_t *scales,
+			    enum fault fault, void *host_c)
+{
+	static double row_of_a[K];
+	for (uint32_t i = 0; i < M; i++) {
+		for (uint32_t k = 0; k < K; k++)
+			row_of_a[k] = faulty_a(p, a, scales, fault, i, k);
+		for (uint32_t j = 0; j < N; j++) {
+			double sum = 0.0;
+			for (uint32_t k = 0; k < K; k++)
+				sum += row_of_a[k] * value_of_b(p, k, j);
+			store_element(p->type, host_c, i * N + j, sum);
+		}
+	}
+}
+
+static void scene_scales(struct bench_case *c)
+{
+	static const struct shape shape = {M, N, K, 1};
+	for (unsigned type = 0; type < DEV_TYPES; type++) {
+		struct bench_gemm p;
+		if (!dev_types[type].block)
+			continue;
+		char *host_c = bench_alloc_host(c, M * N * sizeof(double));
+		if (bench_gemm_open(&p, c, c->dev, &shape, (enum dev_type)type))
+			return;
+		uint8_t *a = bench_alloc_host(c, p.a_bytes),
+			*scales = bench_alloc_host(c, p.a_scale_bytes);
+		TRY(c->status, dev_download(c->dev, a, p.a, p.a_bytes));
+		TRY(c->status, dev_download(c->dev, scales, p.a_scales, p.a_scale_bytes));
+		for (unsigned fault = RIGHT; fault < FAULTS && !c->status; fault++) {
+			multiply_faulty(&p, a, scales, (enum fault)fault, host_c);
+			if (fault == RIGHT)
+				scaled_right += check_passes(&p, c, host_c, 1);
+			else
+				faults_found += check_fails(&p, c, host_c, "row ");
+			faults_planted += fault != RIGHT;
+		}
+	}
+}
+
+static void wrong_scales_are_found(void)
+{
+	expect(run_scene(scene_scales) == 0);
+	expect(scaled_right == 3 && faults_planted == 3 * (FAULTS - 1));
+	expect(faults_found == faults_planted);
+}
+
 /* ------------------------------------------------------------------ exact operands */
 
 static unsigned seen_values, other_values, wrong_sums;
@@ -253,14 +323,30 @@ static void fast_accumulation_is_allowed_on_request(void)
 enum { LONG_M = 600, FEW = 16, LONG_ROW = 1024 };
 static unsigned long_opened, long_same, long_right, last_found;
 
+/* The scale of element k of a row of so many; 1 where the type has none. */
+static double scale_at(enum dev_type type, const uint8_t *scales, uint32_t columns, uint32_t row,
+		       uint32_t k)
+{
+	const struct dev_type_traits *t = &dev_types[type];
+	return t->block ? (double)dev_scale_value(t->scale,
+						  scales[row * (columns / t->block) + k / t->block])
+			: 1.0;
+}
+
 static bool device_has_values(const struct bench_gemm *p, struct bench_case *c)
 {
 	char *a = bench_alloc_host(c, p->a_bytes);
+	uint8_t *scales = bench_alloc_host(c, p->a_scale_bytes + 1);
 	TRY(c->status, dev_download(c->dev, a, p->a, p->a_bytes));
-	for (uint32_t i = 0; i < LONG_M * LONG_ROW; i++)
-		if (c->status || fabs(load_element(p->type, a, i) -
-				      value_of_a(p, i / LONG_ROW, i % LONG_ROW)) > 0)
+	if (p->a_scales)
+		TRY(c->status, dev_download(c->dev, scales, p->a_scales, p->a_scale_bytes));
+	for (uint32_t i = 0; i < LONG_M * LONG_ROW; i++) {
+		const uint32_t row = i / LONG_ROW, k = i % LONG_ROW;
+		const double value =
+			load_element(p->type, a, i) * scale_at(p->type, scales, LONG_ROW, row, k);
+		if (c->status || fabs(value - value_of_a(p, row, k)) > 0)
 			return false;
+	}
 	return true;
 }
 
@@ -439,6 +525,7 @@ int main(void)
 	test(operands_repeat);
 	test(rounding_passes_and_errors_fail);
 	test(integers_are_exact);
+	test(wrong_scales_are_found);
 	test(sums_of_exact_operands_do_not_round);
 	test(fast_accumulation_is_allowed_on_request);
 	test(what_can_be_cut);

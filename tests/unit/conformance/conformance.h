@@ -246,7 +246,8 @@ static inline void run_spec(const char *spec, const struct rule *rules, size_t c
 }
 
 #define EVERY_TYPE                                                                                 \
-	"sim:default?flops_tf32=1e12,flops_f16=1e12,flops_bf16=1e12,flops_f8=1e12,flops_i8=1e12"
+	"sim:default?flops_tf32=1e12,flops_f16=1e12,flops_bf16=1e12,flops_f8=1e12,"                \
+	"flops_i8=1e12,flops_mxf8=1e12,flops_mxf4=1e12,flops_nvf4=1e12"
 
 static inline int run_specs(int argc, char **argv, const struct rule *rules, size_t count)
 {

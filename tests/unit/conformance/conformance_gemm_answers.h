@@ -5,7 +5,7 @@
  * RANDOM_REALS: from -1 to 1, rounded to the type; the result is compared with a tolerance. Of
  * integers all that the type has, of C a few thousand; the result is exact.
  * SMALL_INTEGERS: from -2 to 2; with k up to 64 every partial sum is exact in every type, and so is
- * the result.
+ * the result. Scales are then 1, elsewhere random.
  */
 #ifndef GPUSIG_CONFORMANCE_GEMM_ANSWERS_H
 #define GPUSIG_CONFORMANCE_GEMM_ANSWERS_H
@@ -20,8 +20,8 @@ enum contents { RANDOM_REALS, SMALL_INTEGERS };
 struct matrix {
 	enum dev_type type; /* type of the stored elements */
 	uint64_t count, bytes;
-	double *values; /* rounded to the type */
-	char *dev;
+	double *values; /* rounded to the type, times the scale */
+	char *dev, *scales;
 };
 
 struct gemm_case {
@@ -34,6 +34,29 @@ static inline enum dev_type result_type(enum dev_type type) { return dev_types[t
 
 /* ------------------------------------------------------------------ matrices */
 
+/* Draws the scales of a matrix whose rows have so many columns, and multiplies the values. */
+static inline void scale_values(struct matrix *m, uint64_t rows, uint64_t columns, uint64_t leading,
+				enum contents contents, struct rng *r)
+{
+	const struct dev_type_traits *t = &dev_types[m->type];
+	const uint64_t blocks = columns / t->block;
+	const bool tiles = dev_props(on.d)->scale_tiles;
+	const uint64_t bytes = dev_scale_bytes(tiles, rows, blocks);
+	uint8_t *codes = calloc(bytes, 1);
+	require(codes);
+	for (uint64_t i = 0; i < rows * blocks; i++) {
+		const uint64_t row = i / blocks, block = i % blocks;
+		const int power = contents == SMALL_INTEGERS ? 0 : (int)(rng_u64(r) % 3) - 1;
+		codes[dev_scale_index(tiles, blocks, row, block)] =
+			dev_scale_code(t->scale, ldexpf(1, power));
+		for (uint32_t j = 0; j < t->block; j++)
+			m->values[row * leading + block * t->block + j] *= ldexp(1, power);
+	}
+	m->scales = alloc_memory(DEV_MEM_DEVICE, bytes);
+	ok(dev_upload(on.d, m->scales, codes, bytes));
+	free(codes);
+}
+
 static inline void *matrix_encode(const struct matrix *m)
 {
 	void *raw = malloc(m->bytes);
@@ -43,12 +66,12 @@ static inline void *matrix_encode(const struct matrix *m)
 	return raw;
 }
 
-static inline struct matrix matrix_create(enum dev_type type, uint64_t rows, uint64_t leading,
-					  enum contents contents, uint64_t lane)
+static inline struct matrix matrix_create(enum dev_type type, uint64_t rows, uint64_t columns,
+					  uint64_t leading, enum contents contents, uint64_t lane)
 {
 	struct matrix m = {.type = type,
 			   .count = rows * leading,
-			   .bytes = rows * leading * dev_type_bytes(type)};
+			   .bytes = dev_type_array_bytes(type, rows * leading)};
 	struct rng r;
 	rng_seed(&r, 3, lane);
 	m.values = malloc(m.count * sizeof(double));
@@ -64,6 +87,8 @@ static inline struct matrix matrix_create(enum dev_type type, uint64_t rows, uin
 	m.dev = alloc_memory(DEV_MEM_DEVICE, m.bytes);
 	ok(dev_upload(on.d, m.dev, raw, m.bytes));
 	free(raw);
+	if (dev_types[type].block)
+		scale_values(&m, rows, columns, leading, contents, &r);
 	return m;
 }
 
@@ -71,6 +96,8 @@ static inline void matrix_free(struct matrix *m)
 {
 	free(m->values);
 	free_memory(m->dev);
+	if (m->scales)
+		free_memory(m->scales);
 }
 
 /* ------------------------------------------------------------------ GEMM cases */
@@ -100,14 +127,16 @@ static inline struct gemm_case gemm_case_create(const struct dev_gemm *shape,
 {
 	struct gemm_case p = {.g = *shape, .contents = contents};
 	const enum dev_type type = p.g.type;
-	p.a = matrix_create(type, p.g.m, p.g.lda, contents, 1);
+	p.a = matrix_create(type, p.g.m, p.g.k, p.g.lda, contents, 1);
 	p.b = matrix_create(type,
 			    (p.g.b_transposed ? p.g.n : p.g.k) * (p.g.groups ? p.g.groups : 1),
-			    p.g.ldb, contents, 2);
-	p.c = matrix_create(result_type(type), p.g.m, p.g.ldc, contents, 3);
+			    p.g.b_transposed ? p.g.k : p.g.n, p.g.ldb, contents, 2);
+	p.c = matrix_create(result_type(type), p.g.m, p.g.n, p.g.ldc, contents, 3);
 	p.g.a = p.a.dev;
 	p.g.b = p.b.dev;
 	p.g.c = p.c.dev;
+	p.g.a_scales = p.a.scales;
+	p.g.b_scales = p.b.scales;
 	return p;
 }
 
@@ -123,10 +152,10 @@ static inline void gemm_case_free(struct gemm_case *p)
  */
 static inline double arithmetic_error(enum dev_type type)
 {
-	return type == DEV_F64             ? 0x1p-52
-	       : type == DEV_F32           ? 0x1p-23
-	       : dev_type_bytes(type) == 1 ? 0x1p-13
-					   : 0x1p-22;
+	return type == DEV_F64   ? 0x1p-52
+	       : type == DEV_F32 ? 0x1p-23
+	       : type == DEV_F8  ? 0x1p-13
+				 : 0x1p-22;
 }
 
 static inline double rounding_error(enum dev_type type)

@@ -19,11 +19,12 @@ struct small_float {
 	int exponent_bits, mantissa_bits;
 	bool infinite; /* the largest exponent is for infinity and NaN; else only its last code is,
 			  and is NaN */
+	bool finite;   /* every code is a number */
 };
 
-static const struct small_float minifloat_f16 = {5, 10, true};
-static const struct small_float minifloat_bf16 = {8, 7, true};
-static const struct small_float small_e4m3 = {4, 3, false};
+static const struct small_float minifloat_f16 = {5, 10, true, false};
+static const struct small_float minifloat_bf16 = {8, 7, true, false};
+static const struct small_float small_e4m3 = {4, 3, false, false};
 
 /* Exponent of the smallest normal number. */
 static inline int small_min(const struct small_float *f)
@@ -39,7 +40,7 @@ static inline uint32_t small_sign(const struct small_float *f)
 /* The code after the largest finite number: infinity, or the only NaN. */
 static inline uint32_t small_end(const struct small_float *f)
 {
-	return small_sign(f) - (f->infinite ? 1u << f->mantissa_bits : 1u);
+	return small_sign(f) - (f->infinite ? 1u << f->mantissa_bits : f->finite ? 0u : 1u);
 }
 
 static inline uint32_t small_encode(const struct small_float *f, double x)
@@ -60,7 +61,7 @@ static inline uint32_t small_encode(const struct small_float *f, double x)
 		return sign | end;
 	const uint32_t code =
 		((uint32_t)(exponent - small_min(f)) << f->mantissa_bits) + (uint32_t)steps;
-	return sign | (code < end ? code : end);
+	return sign | (code < end ? code : f->finite ? end - 1 : end);
 }
 
 static inline double small_decode(const struct small_float *f, uint32_t code)
@@ -80,7 +81,7 @@ static inline double small_decode(const struct small_float *f, uint32_t code)
 static inline struct small_float small_of(enum dev_type type)
 {
 	const struct dev_type_traits *t = &dev_types[type];
-	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite};
+	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite, t->bits == 4};
 }
 
 /* tf32 is stored as f32, with all of its bits. f8 has no -0 (device/dev_lists.h). */
@@ -88,7 +89,12 @@ static inline void element_set(void *raw, enum dev_type type, uint64_t i, double
 {
 	const struct small_float format = small_of(type);
 	const uint32_t bytes = dev_types[type].bytes;
-	if (type == DEV_I32)
+	if (bytes == 0) {
+		uint8_t *pair = (uint8_t *)raw + i / 2,
+			code = (uint8_t)small_encode(&format, value);
+		*pair = i % 2 ? (uint8_t)((*pair & 15) | code << 4)
+			      : (uint8_t)((*pair & 0xf0) | code);
+	} else if (type == DEV_I32)
 		((int32_t *)raw)[i] = (int32_t)value;
 	else if (type == DEV_I8)
 		((int8_t *)raw)[i] = (int8_t)value;
@@ -108,6 +114,9 @@ static inline double element_get(const void *raw, enum dev_type type, uint64_t i
 {
 	const struct small_float format = small_of(type);
 	const uint32_t bytes = dev_types[type].bytes;
+	if (bytes == 0)
+		return small_decode(&format, i % 2 ? ((const uint8_t *)raw)[i / 2] >> 4
+						   : ((const uint8_t *)raw)[i / 2] & 15);
 	if (type == DEV_I32 || type == DEV_I8)
 		return bytes == 4 ? ((const int32_t *)raw)[i] : ((const int8_t *)raw)[i];
 	if (bytes == 8)

@@ -155,18 +155,22 @@ static void gemm_follows_its_matrices(void)
 /* ------------------------------------------------------------------ narrow types */
 
 #define NARROW                                                                                     \
-	"flops_tf32 = 2e9\nflops_f16 = 4e9\nflops_bf16 = 8e9\nflops_f8 = 16e9\nflops_i8 = 32e9\n"
+	"flops_tf32 = 2e9\nflops_f16 = 4e9\nflops_bf16 = 8e9\nflops_f8 = 16e9\nflops_i8 = 32e9\n"  \
+	"flops_mxf8 = 16e9\nflops_mxf4 = 64e9\nflops_nvf4 = 64e9\n"
 
 static const struct {
 	enum dev_type type;
 	double speed; /* of NARROW, in flops of f32 */
-} narrow[] = {{DEV_F32, 1}, {DEV_TF32, 2}, {DEV_F16, 4}, {DEV_BF16, 8}, {DEV_F8, 16}, {DEV_I8, 32}};
+} narrow[] = {{DEV_F32, 1}, {DEV_TF32, 2},  {DEV_F16, 4},   {DEV_BF16, 8}, {DEV_F8, 16},
+	      {DEV_I8, 32}, {DEV_MXF8, 16}, {DEV_MXF4, 64}, {DEV_NVF4, 64}};
 
 static struct dev_gemm gemm_of_type(enum dev_type type, char *memory, uint32_t side)
 {
-	return (struct dev_gemm)PACKED_GEMM(side, side, side, .type = type, .a = memory,
-					    .b = memory + (1 << 20), .c = memory + (2 << 20),
-					    .b_transposed = dev_types[type].multiple > 1);
+	return (struct dev_gemm)PACKED_GEMM(
+		side, side, side, .type = type, .a = memory, .b = memory + (1 << 20),
+		.c = memory + (2 << 20), .b_transposed = dev_types[type].multiple > 1,
+		.a_scales = dev_types[type].block ? memory + (3 << 20) : NULL,
+		.b_scales = dev_types[type].block ? memory + (3 << 20) + (1 << 19) : NULL);
 }
 
 static void every_type_has_its_rate(void)
@@ -185,17 +189,20 @@ static void every_type_has_its_rate(void)
 	sim_end();
 }
 
-/* One tile of 64^2 at 400 bytes/ns: A and B of their type, C of its own. */
+/* One tile of 64^2 at 400 bytes/ns: A and B of their type, with their scales, C of its own. */
 static void every_type_moves_its_bytes(void)
 {
 	sim_begin(PLAIN "flops_f32 = 1e18\nflops_tf32 = 1e18\nflops_f16 = 1e18\n"
-			"flops_bf16 = 1e18\nflops_f8 = 1e18\nflops_i8 = 1e18\n");
+			"flops_bf16 = 1e18\nflops_f8 = 1e18\nflops_i8 = 1e18\n"
+			"flops_mxf8 = 1e18\nflops_mxf4 = 1e18\nflops_nvf4 = 1e18\n");
 	struct dev_stream *s = open_stream();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
 	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
 	for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++) {
 		struct dev_gemm g = gemm_of_type(narrow[i].type, memory, 64);
-		const double in = 2.0 * 64 * 64 * dev_type_bytes(g.type),
+		const struct dev_type_traits *t = &dev_types[g.type];
+		const double scales = t->block ? 2.0 * 64 * (64.0 / t->block) : 0,
+			     in = 2.0 * 64 * 64 * t->bits / 8 + scales,
 			     out = 64.0 * 64 * dev_type_result_bytes(g.type);
 		expect_near(gemm_ns_of(s, &g), (in + out) / 400, PICOSECOND);
 		g.beta = 1;
@@ -297,6 +304,47 @@ static void integers_are_multiplied_exactly(void)
 	sim_end();
 }
 
+/* Codes of OCP's Microscaling Formats and scales by their definitions: e2m1 has these values, e8m0
+ * is 2^(code - 127), and nvf4's scale is e4m3. One element and one scale are other than 1. */
+static void scaled_elements_are_what_their_formats_say(void)
+{
+	static const float e2m1[16] = {0, 0.5f,  1,  1.5f,  2,  3,  4,  6,
+				       0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+	enum { SIDE = 32, K = 64 };
+	sim_begin(PLAIN NARROW);
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_PINNED, 4 << 20);
+	for (unsigned code = 0; code < 16; code++) {
+		struct dev_gemm g = gemm_of_type(DEV_NVF4, memory, SIDE);
+		uint8_t *a = (uint8_t *)memory, *scales = a + (3 << 20);
+		uint16_t *c = g.c;
+		g.k = g.lda = g.ldb = K;
+		memset(a, 0, SIDE * K / 2);
+		memset(memory + (1 << 20), 0x22, SIDE * K / 2);
+		memset(scales, 0x38, SIDE * K / 16);
+		memset(memory + (3 << 20) + (1 << 19), 0x38, SIDE * K / 16);
+		a[5 * K / 2 + 17] = (uint8_t)(code << 4); /* row 5, element 35: block 2 */
+		scales[5 * 4 + 2] = 0x4c;                 /* e4m3 of 6 */
+		ok(dev_gemm(sim.d, s, &g));
+		ok(dev_stream_sync(sim.d, s));
+		for (unsigned i = 0; i < SIDE * SIDE; i++)
+			expect(c[i] == (i / SIDE == 5 ? minifloat_encode(format_of(DEV_BF16),
+									 6 * e2m1[code])
+						      : 0));
+		g.type = DEV_MXF4;
+		memset(scales, 127, SIDE * K / 32);
+		memset(memory + (3 << 20) + (1 << 19), 127, SIDE * K / 32);
+		scales[5 * 2 + 1] = 130;
+		ok(dev_gemm(sim.d, s, &g));
+		ok(dev_stream_sync(sim.d, s));
+		for (unsigned i = 0; i < SIDE * SIDE; i++)
+			expect(c[i] == (i / SIDE == 5 ? minifloat_encode(format_of(DEV_BF16),
+									 8 * e2m1[code])
+						      : 0));
+	}
+	sim_end();
+}
+
 /* Every upper half of a float, and lower halves around a tie. */
 static void c_is_rounded_to_nearest(void)
 {
@@ -382,6 +430,7 @@ int main(void)
 	test(every_type_has_its_rate);
 	test(every_type_moves_its_bytes);
 	test(narrow_results_are_rounded_sums_of_f32);
+	test(scaled_elements_are_what_their_formats_say);
 	test(c_is_rounded_to_nearest);
 	test(integers_are_multiplied_exactly);
 	test(a_type_without_a_rate_is_refused);
