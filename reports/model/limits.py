@@ -25,6 +25,7 @@ _COUNTS = {
     "priorities": (1, 3),
     "max_queued": (1, 1e6),
     "numa_nodes": (1, 64),
+    "tenants": (1, 64),
     "uplink_devices": (0, 64),
     "uplink_peers": (0, 1),
     "llc_tracked": (0, 1),

@@ -3,7 +3,7 @@
 # functions alone. With WITHOUT=FUNCTION they lack that function.
 fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
 fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
-fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/*.c) device/dev_type.c device/dev_telemetry_list.c device/kernel_signature.c \
+fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/*.c) device/dev_type.c lib/minifloat.c device/dev_telemetry_list.c device/kernel_signature.c \
 	lib/err.c lib/clock.c lib/vec.c lib/address_table.c lib/cgroup.c lib/cores.c lib/core_kinds.c lib/first_line.c lib/numa.c lib/processor.c lib/text.c lib/text_fit.c tests/fakes/kernels.c tests/fakes/faults.c)
 fake_compiler := $(call fake_object,tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/board.c) $(fake_engine)
@@ -15,13 +15,13 @@ $(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compile
 fake_driver := $(call fake_object,tests/fakes/driver.c tests/fakes/faults.c lib/clock.c)
 of_cuda := $(fake_driver) $(call fake_object,tests/fakes/driver_cuda.c)
 of_hip := $(fake_driver) $(call fake_object,tests/fakes/driver_hip.c)
-$(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
-$(fakes)/libcublasLt.so.12: $(call fake_object,tests/fakes/cublaslt_12.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
-$(fakes)/libcublas.so.13: $(call fake_object,tests/fakes/cublas.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
+$(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fakes/gemm.c device/dev_type.c lib/minifloat.c) $(of_cuda)
+$(fakes)/libcublasLt.so.12: $(call fake_object,tests/fakes/cublaslt_12.c tests/fakes/gemm.c device/dev_type.c lib/minifloat.c) $(of_cuda)
+$(fakes)/libcublas.so.13: $(call fake_object,tests/fakes/cublas.c tests/fakes/gemm.c device/dev_type.c lib/minifloat.c) $(of_cuda)
 # As AMD's, these need the runtime by its soname.
 $(addprefix $(fakes)/,libhipblaslt.so.1 librocblas.so.5 librccl.so.1): $(fakes)/libamdhip64.so.7
-$(fakes)/libhipblaslt.so.1: $(call fake_object,tests/fakes/hipblaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
-$(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
+$(fakes)/libhipblaslt.so.1: $(call fake_object,tests/fakes/hipblaslt.c tests/fakes/gemm.c device/dev_type.c lib/minifloat.c) $(of_hip)
+$(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/gemm.c device/dev_type.c lib/minifloat.c) $(of_hip)
 $(fakes)/libnccl.so.2: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_cuda)
 $(fakes)/librccl.so.1: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/board.c) $(of_cuda)

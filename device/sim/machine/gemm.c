@@ -129,7 +129,8 @@ static void count_done(const struct dev_gemm *g, const struct tile *t)
 static struct dev_gemm gemm_of_tile(const struct dev_gemm *g, const struct tile *t)
 {
 	struct dev_gemm own = *g;
-	own.b = (const char *)g->b + t->group * dev_gemm_group_stride(g) * dev_type_bytes(g->type);
+	own.b = (const char *)g->b +
+		dev_type_array_bytes(g->type, t->group * dev_gemm_group_stride(g));
 	return own;
 }
 

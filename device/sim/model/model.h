@@ -56,7 +56,7 @@ struct sim_model {
 	uint32_t llc_writes;      /* 1: through */
 	uint32_t engine_cache;    /* 1: copies of engines go through it */
 	uint32_t numa_nodes;      /* of the host */
-	uint32_t tenants;         /* partitions of a device: TENANTS (machine/traffic.c) */
+	uint32_t tenants;         /* TENANTS (machine/traffic.c) */
 	uint32_t uplink_devices, uplink_peers; /* UPLINKS (machine/uplinks.c) */
 	uint32_t memory_adds;                  /* 1: it adds what is written to it */
 	uint32_t memory_control; /* 1: how classes of traffic share memory can be changed */
@@ -97,10 +97,9 @@ struct sim_model {
 	double far_bandwidth;
 	double uplink_bandwidth;     /* one way */
 	double flops_f32, flops_f64; /* of one unit */
-	/* The same of GEMMs in these types; 0, as in "default": the device has none. */
+	/* Of GEMMs in these types; 0, as in "default": the device has none. */
 	double flops_tf32, flops_f16, flops_bf16, flops_f8;
-	double flops_i8; /* op/s */
-	double flops_mxf8, flops_mxf4, flops_nvf4;
+	double flops_mxf8, flops_mxf4, flops_nvf4, flops_i8; /* of i8 op/s */
 	double block_share, gemm_efficiency, engine_weight;
 	/* MEMORY */
 	double memory_threshold, memory_starvation;
