@@ -104,7 +104,9 @@ static const struct bench bench = {
 	.limits =
 		"devices copy equally many bytes, so one whose link is faster is done before the "
 		"others; pinned memory is on the node next to each device; what shares the host's "
-		"memory alone looks as what shares a port",
+		"memory alone looks as what shares a port; what carries any two devices but not "
+		"all "
+		"shows in `all` alone, not in pairs",
 	.needs = DEV_CAP_WAIT_VALUE | DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.min_devices = 2,
 	.axes = axes,

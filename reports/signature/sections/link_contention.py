@@ -23,6 +23,7 @@ _KEPT_BY = (
     ("ring_with_all", "the ring, with all copies / without"),
 )
 _SHARED, _APART, _UNDECIDED, _UNKNOWN = "shared", "apart", "undecided", "unknown"
+_SHARED_BELOW = 0.9  # micro/link_contention/shared_links.h
 _WAYS = {"up": "H2D", "down": "D2H", "both": "both ways"}
 
 Ends = Tuple[int, int]
@@ -110,7 +111,8 @@ def _sharing(found: Json) -> Iterator[str]:
         together = ": two together keep %s each" % percent(median(kept)) if kept else ""
         yield "devices %s share %s%s" % (listing(names), what, together)
     elif found["pairs_undecided"] < found["pairs"]:
-        yield "no two devices slow each other"
+        more = found["pairs"] > 1 and found["all_kept"] < _SHARED_BELOW
+        yield "no two devices slow each other" + (", but all of them at once do" if more else "")
     if found["pairs_undecided"]:
         yield "undecided for %d of %s" % (found["pairs_undecided"], plural(found["pairs"], "pair"))
 

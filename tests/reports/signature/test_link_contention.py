@@ -89,6 +89,11 @@ class Sentence(workplace.Scratch):
         self.assertIn("; no two devices slow each other; but 0+1 share a port that carries both; ", told)
         self.assertEqual(self.results["groups"], [])
 
+    def test_what_carries_two_but_not_all(self) -> None:
+        told = self.told(4, {}, all_kept=0.5)
+        self.assertIn("; no two devices slow each other, but all of them at once do; topology agrees; ", told)
+        self.assertIn("; no two devices slow each other; topology agrees; ", self.told(4, {}))
+
     def test_what_is_not_known(self) -> None:
         told = self.told(2, {(0, 1): (0.8, "measured=undecided topology=unknown")})
         self.assertIn("; undecided for 1 of 1 pair; which ports they share by topology is unknown; ", told)
