@@ -97,7 +97,7 @@ struct sim_model {
 	double far_bandwidth;
 	double uplink_bandwidth;     /* one way */
 	double flops_f32, flops_f64; /* of one unit */
-	/* Of GEMMs in these types; 0, as in "default": the device has none. */
+	/* Rates of GEMMs in these types; 0, as in "default": there are none. */
 	double flops_tf32, flops_f16, flops_bf16, flops_f8;
 	double flops_mxf8, flops_mxf4, flops_nvf4, flops_i8; /* of i8 op/s */
 	double block_share, gemm_efficiency, engine_weight;
