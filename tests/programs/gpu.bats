@@ -572,6 +572,15 @@ gates_of() {
 		'all("collectives add f32 here" in r["facts"]["skipped_why"] for r in rows if r["kind"] == "case")'
 }
 
+@test "few rows are cut by columns, and the vendor's collective does the same" {
+	for device in cuda hip; do
+		FAKE_GPUS=3 program overlap/ficco $device:0-2 --op gemm-rs,gemm-ar --cut columns --shape 8x192x64 --type f32 \
+			--copy-method engine --schedule serial,shard,serial-library
+		ran
+		cases '[(r["status"], r["check"]["status"], r["facts"]["skipped"]) for r in rows if r["kind"] == "case"] == 2 * [("ok", "ok", "")]'
+	done
+}
+
 @test "every collective of the vendor's library is measured beside our schedules, and checked" {
 	for device in cuda hip; do
 		[ "$device" = cuda ] && library=NCCL || library=RCCL
