@@ -50,12 +50,16 @@ static int time_variant(struct bench_run *r, unsigned v, double limit_s)
 
 int bench_singles_take(struct bench_run *r, double seconds)
 {
+	const struct bench_samples *samples = r->sampling->samples;
+	unsigned wanting = 0;
 	int status = 0;
 	if (bench_virtual(r) || r->o.check == BENCH_CHECK_EVERY)
 		return 0;
+	for (unsigned v = 0; v < r->variant_count; v++)
+		wanting += samples[v].on && samples[v].wants_singles;
 	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
-		if (r->sampling->samples[v].on && r->sampling->samples[v].wants_singles)
-			status = time_variant(r, v, fmin(LONGEST_S, seconds));
+		if (samples[v].on && samples[v].wants_singles)
+			status = time_variant(r, v, fmin(LONGEST_S, seconds / wanting));
 	return status;
 }
 
