@@ -146,7 +146,9 @@ static void size_batch(struct train *t, const struct bench_case *c)
 {
 	const double seconds = bench_median(c, t->variant),
 		     least = LEAST_ITERATIONS * seconds / t->asked_s;
-	const uint32_t fit = dev_props(c->dev)->max_queued / 3 - 2;
+	const uint32_t entries = t->entries ? t->entries : 1,
+		       capacity = (dev_props(c->dev)->max_queued / 3 - 2) / entries,
+		       fit = capacity ? capacity : 1;
 	const bool is_scaled = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) && !t->is_long;
 	t->scale = is_scaled ? fmax(VIRTUAL_FACTOR, least) : 1.0;
 	t->batch = (uint64_t)(t->scale * BATCH_S / seconds) + 1;

@@ -46,7 +46,8 @@ struct train {
 	int (*once)(struct bench_case *c, long arg);
 	bool is_long; /* of minutes */
 	double asked_s, scale, ran_s;
-	uint64_t batch; /* iterations */
+	uint32_t entries; /* queue entries of an iteration in the fullest stream; 0 is 1 */
+	uint64_t batch;   /* iterations */
 	uint32_t batches, late;
 	struct dev_event *ends[TRAIN_EVENTS];
 	uint64_t began_ns;

@@ -27,6 +27,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "micro/neighbour",
         "overlap/ficco",
         "overlap/collective",
+        "overlap/sustained",
         "overlap/shaping",
         "overlap/trigger",
         "micro/reduce",

@@ -169,6 +169,8 @@ _SPELLED = {
 
 _SLOT_WAIT = "wait for a slot behind another kernel's blocks"
 _NAMES = {
+    "allreduce_sustained_engine_flop_rate": "sustained GEMM rate, allreduce by engine",
+    "allreduce_sustained_library_flop_rate": "sustained GEMM rate, allreduce by the library",
     "batch_time_ratio_64k": "batch time ratio, 64 KiB",
     "both_engines_that_answer": "both ways, engines that answer",
     "cil_gemm_with_engine_peer": "CIL GEMM with peer (P2P) engine copy",

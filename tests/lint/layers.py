@@ -292,6 +292,7 @@ LAYERS = {
     "collectives/schedules": ("lib/",),
     # Its methods are the collectives among devices that collectives/device_* measure alone.
     "overlap/collective": ("bench/graph/", *KIT, "collectives/devices/"),
+    "overlap/sustained": ("bench/graph/", *KIT, "collectives/devices/"),
     "topology": ("bench/links/", *KIT, "collectives/schedules/"),
 }
 

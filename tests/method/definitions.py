@@ -285,6 +285,7 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("micro/memory", "bandwidth"): memory_bound,
     ("micro/memory", "memory_bandwidth"): nominal_memory,
     ("micro/sustained", "sustained_bandwidth"): nominal_memory,
+    ("overlap/sustained", "sustained_flop_rate"): nominal_flops,
     ("micro/reduce", "bandwidth"): lambda c, v: data_movement(c, v, 1, 1),
     ("overlap/ficco", "flop_rate"): ficco_bound,
     ("overlap/pair", "fraction_of_bound"): lambda c, v: 1.0,

@@ -17,8 +17,8 @@ sustained() {
 	# shellcheck disable=SC2086 # lines
 	printf '%s\n' 'like = quiet' 'data = none' 'launch_ns = 0' 'block_ns = 0' 'memory_bandwidth = 1e15' 'llc_bandwidth = 1e15' \
 		'unit_bandwidth = 1e15' 'block_share = 1' $keys >machine.sim
-	run --separate-stderr timeout "$HANGS_S" "$bin/gemm/sustained" --device sim:./machine.sim --type f32 --shape n4096 --mflop 0 \
-		--minutes 10 --format json "$@"
+	run --separate-stderr timeout "$HANGS_S" "$bin/${program:-gemm/sustained}" --device "sim:./machine.sim${devices:-}" --type f32 \
+		--shape n4096 --mflop 0 --minutes 10 --format json "$@"
 	echo "$keys: $status $stderr"
 }
 
@@ -101,6 +101,16 @@ recovers() { # SEED JITTER
 		'near("energy_per_flop", w2 / (f2 * rate))' 'near("temperature_end", limit)' 'derived["sustained_flop_rate"]["valid"]' \
 		'{f["quantity"] for f in case["validity"]["flags"]} == {"time", "flop_rate", "sustained_share"}' \
 		'{f["flag"] for f in case["validity"]["flags"]} == {"throttled"}' 'not derived["sustained_share"]["valid"]'
+}
+
+# The allreduce takes a thousandth of the GEMM's time, and its bytes no energy.
+@test "ten minutes of GEMMs concurrent with an allreduce are those of the GEMMs" {
+	program=overlap/sustained devices=:0,1 sustained 'idle_watt=100 joule_per_flop=100e-12 cap_watt=400 kelvin_per_watt=0.1 thermal_s=60 ambient_celsius=30 limit_celsius=65 jitter_sigma=0.02' \
+		--method engine
+	[ "$status" = 0 ]
+	truth 100 100e-12 400 0.1 60 30 65 'abs(of("time_to_throttle") - begins) < 5' 'near("rate_before", f1 * rate, 0.02)' \
+		'near("rate_after", f2 * rate, 0.02)' 'near("energy_per_flop", w2 / (f2 * rate), 0.02)' 'near("power", w2)' \
+		'near("temperature_end", limit)' 'all(m["observed"] for m in case["mechanism"])' 'near("time_ratio", 1, 0.02)'
 }
 
 # Memory of 200 GB/s, whose 100 W alone heat the machine; it does not follow the clock, so nothing throttles.

@@ -25,7 +25,11 @@ from reports.records.spread import deviation_of, is_difference
 
 SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/run/repeats.py writes
-_OWN_SIZES = ("micro/memory", "micro/latency", "micro/sustained")  # their footprints follow from the caches of the machine
+_OWN_SIZES = (
+    "micro/memory",
+    "micro/latency",
+    "micro/sustained",
+)  # their footprints follow from the caches of the machine
 _SIZE = re.compile(r"(?:, )?[0-9.,]+ [KMGT]?i?B\b")
 
 

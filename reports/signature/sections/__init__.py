@@ -72,6 +72,7 @@ SPECS: Dict[str, SectionSpec] = {
     "micro/reduce": reduce.SPEC,
     "overlap/pair": pair.SPEC,
     "overlap/collective": collective_overlap.SPEC,
+    "overlap/sustained": sustained.ALLREDUCE,
     "overlap/shaping": shaping.SPEC,
     "overlap/trigger": trigger.SPEC,
     "overlap/t3": t3_figures.SPEC,

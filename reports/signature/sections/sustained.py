@@ -141,4 +141,5 @@ def figures(section: Section) -> List[Figure]:
 
 
 GEMM = SectionSpec("GEMM rate under sustained load", results, summary, figures)
+ALLREDUCE = SectionSpec("GEMM rate under sustained load with an allreduce", results, summary, figures)
 MEMORY = SectionSpec("Memory bandwidth under sustained load", results, summary, figures)
