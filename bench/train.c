@@ -56,7 +56,7 @@ static double find_value(const struct dev_telemetry *samples, size_t count, cons
 static void read_sensors(struct train *t, struct bench_case *c, struct train_reading *r)
 {
 	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
-	char no_limit[2];
+	char no_limit[256];
 	size_t n = 0;
 	TRY(c->status, dev_telemetry_read(c->dev, samples, &n));
 	r->at_s = 1e-9 * ((double)dev_clock_ns(c->dev) - (double)t->began_ns);

@@ -13,6 +13,7 @@ from reports.records.jsonl import Json, Reader, is_number
 from reports.records.quantity import human, spell
 
 _OUT_OF = ("_limit", "_max")
+_COUNTERS = ("energy",)  # only its growth says something
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ def items(device: Json) -> List[Item]:
     own = {sample.name: sample for sample in telemetry_of(device)}
     shown = []
     for name, sample in own.items():
+        if name in _COUNTERS:
+            continue
         if any(name.endswith(end) and name[: -len(end)] in own for end in _OUT_OF):
             continue
         outer = next((own[name + end] for end in _OUT_OF if name + end in own), None)

@@ -434,6 +434,7 @@ def of_latency(m: Model, name: str, where: dict) -> Optional[float]:
 # Not of waits beside other work: they begin when the host notices that it runs.
 LAWS = {
     "micro/memory": of_memory,
+    "micro/sustained": of_memory,
     "micro/latency": of_latency,
     "micro/copy_path": of_copy_path,
     "micro/launch": of_launch,
