@@ -160,6 +160,8 @@ void train_run(struct train *t, struct bench_case *c, unsigned variant,
 {
 	t->variant = variant;
 	t->once = once;
+	if (!isfinite(bench_median(c, variant)))
+		return; /* no sample says how long one takes */
 	size_batch(t, c);
 	if (t->is_long)
 		read_idle(t, c);

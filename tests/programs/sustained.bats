@@ -126,6 +126,13 @@ recovers() { # SEED JITTER
 		'of("time_to_throttle") is None' 'near("thermal_time_constant", 60, 0.05)' 'case["validity"]["valid"]'
 }
 
+# Calls of 20 ms are too slow for batches of 38.
+@test "a host that is too slow to keep the device busy is found, and nothing of that load is valid" {
+	sustained 'host_call_ns=2e7'
+	[ "$status" = 3 ]
+	truth 1 1e-30 1e9 1 1 0 1e9 '[m["observed"] for m in case["mechanism"]] == [False]' 'not derived["sustained_flop_rate"]["valid"]'
+}
+
 # Durations that grow by themselves are nothing that a clock does.
 @test "a rate that falls without the clock is no throttling" {
 	sustained 'idle_watt=100 joule_per_flop=100e-12 drift_per_s=0.0005'
