@@ -33,10 +33,10 @@
  *     Attention of queries to keys, whose results attention_merge adds up. A row of q, k or v has
  *     DEV_ATTENTION_DEPTH numbers, f32 or bf16. k and v have `bytes` each: the keys and the values
  *     of one head after the other. q has `rows` rows, the first rows/heads of head 0, and so on;
- *     `heads` divides `rows` and the keys. The n keys of a head are cut into `parts` parts, of
- *     which part p has the keys n*p/parts to n*(p+1)/parts, whole numbers. With the scores
- *     s = (q . k) log2(e) / sqrt(DEV_ATTENTION_DEPTH) of a row's products with the keys of a part,
- *     and the greatest of these, m, DEV_ATTENTION_PART numbers of each part of each row are
+ *     `heads` divides `rows` and the keys. The n keys of a head are cut into `parts` parts, at
+ *     most 65535, of which part p has the keys n*p/parts to n*(p+1)/parts, whole numbers. With the
+ * scores s = (q . k) log2(e) / sqrt(DEV_ATTENTION_DEPTH) of a row's products with the keys of a
+ * part, and the greatest of these, m, DEV_ATTENTION_PART numbers of each part of each row are
  *     written: the sums of 2^(s - m) v, then m, then the sum of 2^(s - m); two are unused. A part
  *     without keys has sums of 0. Arithmetic is in f32, without matrix units. Blocks have
  *     DEV_ATTENTION_THREADS threads; each takes DEV_ATTENTION_ROWS rows of a head at a time.

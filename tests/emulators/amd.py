@@ -200,7 +200,13 @@ class Code:
 # ------------------------------------------------------------------ all kernels
 
 
-_NOT_EMULATED = {("gfx90a", "mma_bf16"), ("gfx942", "mma_tf32"), ("gfx1201", "mma_f8")}
+_NOT_EMULATED = {
+    ("gfx90a", "attention_bf16"),
+    ("gfx90a", "attention_f32"),
+    ("gfx90a", "mma_bf16"),
+    ("gfx942", "mma_tf32"),
+    ("gfx1201", "mma_f8"),
+}
 
 
 def try_kernel(code: Code, name: str) -> tuple[str, str]:
