@@ -163,7 +163,8 @@ static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
 static void finish_integers(const struct dev_gemm *g, const struct tile *t,
 			    struct sim_gemm_result *result)
 {
-	const struct dev_gemm decoded = sim_narrow_decoded(sim_gemm_cache_narrow(result), g);
+	const struct dev_gemm all = sim_narrow_decoded(sim_gemm_cache_narrow(result), g),
+			      decoded = gemm_of_tile(&all, t);
 	if (!sim_gemm_cache_is_complete(result))
 		multiply_i32(&decoded, t, sim_gemm_cache_values(result));
 	finish_i32(g, t, sim_gemm_cache_values(result));

@@ -77,10 +77,9 @@ static void check_grouped_type(enum dev_type type)
 		skip("the device lacks the type in gemm_grouped_types");
 }
 
-#define MULTIPLIES(type, name, bytes, exponent, mantissa, infinite, result, multiple)              \
+#define MULTIPLIES(type, name, ...)                                                                \
 	static void groups_of_##name(void) { check_grouped_type(type); }
-#define RULE_OF_TYPE(type, name, bytes, exponent, mantissa, infinite, result, multiple)            \
-	RULE(groups_of_##name),
+#define RULE_OF_TYPE(type, name, ...) RULE(groups_of_##name),
 DEV_TYPE_LIST(MULTIPLIES)
 
 static void a_type_without_groups_is_refused(void)
