@@ -88,10 +88,10 @@ def traffic_ratio(c: Case, v: str) -> float:
 
 def least_seconds(t: dict, c: Case) -> Tuple[float, float]:
     """A GEMM's bytes at the rate of reading, and its flops at that of a square one."""
-    reads, square = c.model("read", "bytes"), c.model("square", "flops")
+    kind = "ops" if c.axes["type"] == "i8" else "flops"
     return (
-        t["read"] * c.model("gemm", "bytes") / reads,
-        t["square"] * c.model("gemm", "flops") / square,
+        t["read"] * c.model("gemm", "bytes") / c.model("read", "bytes"),
+        t["square"] * c.model("gemm", kind) / c.model("square", kind),
     )
 
 
@@ -267,9 +267,9 @@ def peak_bound(c: Case, v: str) -> float:
 
 def weights_bound(c: Case, v: str) -> float:
     """Nominal bandwidth of memory if the device tells it; else A and B at the best rate of reading B. C is
-    of bf16 where operands are f8."""
+    of bf16 where operands are f8, and of i32 where they are i8."""
     rows = c.facts["fewest_rows"] if v == "fewest_rows" else c.facts["m"]
-    written = rows * c.facts["n"] * {"f64": 8, "f32": 4, "tf32": 4}.get(c.axes["type"], 2)
+    written = rows * c.facts["n"] * {"f64": 8, "f32": 4, "tf32": 4, "i8": 4}.get(c.axes["type"], 2)
     measured = c.model("read", "bytes") / c.best("read")
     bound = measured * c.model(v, "bytes") / (c.model(v, "bytes") - written)
     return c.device.get("nominal", {}).get("memory_bandwidth") or bound
