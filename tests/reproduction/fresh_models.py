@@ -174,26 +174,27 @@ def wave_s(m: Model, blocks: int, flops: float, rate: float, bytes_: float, memo
     )
 
 
-def gemm_s(m: Model, kind: str, sides: tuple[int, int, int], beta: int = 0) -> float:
+def gemm_s(m: Model, kind: str, sides: tuple[int, int, int], beta: int = 0, groups: int = 1) -> float:
+    """One launch of so many GEMMs alike, each by its own B."""
     rows, columns, k = sides
     size, c_size = BYTES[kind]
     tile = m.gemm_tile
-    down, across = math.ceil(rows / tile), math.ceil(columns / tile)
+    down, across = groups * math.ceil(rows / tile), math.ceil(columns / tile)
     resident = m.units * m.slots_per_unit
-    a, b, c = rows * k * size, k * columns * size, rows * columns * c_size
+    a, b, c = groups * rows * k * size, k * columns * size, groups * rows * columns * c_size
     memory = 0.0
-    if a + b + c > m.llc_bytes:
+    if a + groups * b + c > m.llc_bytes:
         a_passes = b_passes = 1
         if m.llc_tracked:
             w = min(resident, down * across)
             high = min(math.isqrt(w), down)
             wide = min(w // high, across)
             high = min(w // wide, down)
-            if k * size * min(high * tile, rows) > m.llc_bytes / 2:
+            if k * size * min(high * tile, groups * rows) > m.llc_bytes / 2:
                 a_passes = math.ceil(columns / (wide * tile))
             if b > m.llc_bytes / 2:
                 b_passes = math.ceil(rows / (high * tile))
-        memory = a_passes * a + b_passes * b + (1 + beta) * c
+        memory = a_passes * a + b_passes * groups * b + (1 + beta) * c
     tiles = down * across
     moved = 2 * tile * k * size + (1 + beta) * tile * tile * c_size
     rate = m.gemm_efficiency * m.keys["flops_" + kind]
@@ -383,6 +384,19 @@ def large_side(m: Model) -> int:
     return side
 
 
+def of_weights(m: Model, name: str, where: dict) -> Optional[float]:
+    """Cold GEMMs of few rows, one or a group; an expert of uneven ones may have none."""
+    kind, rows, groups = where["type"], where["rows"], where.get("experts", 1)
+    columns, k = (int(side) for side in where["weights"].split("x"))
+    if "block_jitter_sigma" in m.keys or where.get("routing") == "uneven":
+        return None
+    seconds = gemm_s(m, kind, (rows, columns, k), groups=groups)
+    if name.endswith("speedup"):
+        return groups * gemm_s(m, kind, (rows, columns, k)) / seconds
+    size, c_size = BYTES[kind]
+    return groups * (rows * k * size + k * columns * size + rows * columns * c_size) / seconds
+
+
 def of_peers(m: Model, name: str, where: dict) -> Optional[float]:
     p, size = m.devices, where["size"]
     alpha = ns(m.copy_ns + m.peer_latency_ns)
@@ -443,6 +457,8 @@ LAWS = {
     "gemm/efficiency": of_gemm,
     "gemm/split": of_gemm,
     "gemm/sustained": of_gemm,
+    "gemm/small_batch": of_weights,
+    "gemm/grouped": of_weights,
     "gemm/attention": of_attention,
     "collectives/device_allgather": of_collectives,
     "collectives/device_allreduce": of_collectives,

@@ -55,6 +55,17 @@ class Laws(unittest.TestCase):
         waves = 12 * (500e-9 + 2 * 2 * 64 * 64 * 16 / 0.5e12) + 500e-9 + 2 * 2 * 64 * 64 * 16 / 0.5e12
         self.assertGreaterEqual(fresh.gemm_s(ROUND, "f32", (1024, 1024, 16)), 1e-6 + waves)
 
+    def test_groups_are_one_launch_of_all_tiles(self) -> None:
+        # 8 x 2 tiles of 64 x 64 x 64 in one wave, two on some units; alone 2, each with half of a unit.
+        flops, weights = 2 * 64 * 64 * 64, 64 * 128 * 4
+        alone, together = 1.5e-6 + 2 * flops / 1e12 / 0.5, 1.5e-6 + 2 * flops / 0.5e12
+        where = {"type": "f32", "rows": 4, "weights": "128x64", "experts": 8, "routing": "even"}
+        self.assertAlmostEqual(fresh.gemm_s(ROUND, "f32", (4, 128, 64), groups=8), together)
+        self.assertAlmostEqual(fresh.of_weights(ROUND, "grouped_gemm_speedup", where), 8 * alone / together)
+        moved = 8 * (weights + 4 * 64 * 4 + 4 * 128 * 4)
+        self.assertAlmostEqual(fresh.of_weights(ROUND, "grouped_gemm_bandwidth", where), moved / together, -3)
+        self.assertIsNone(fresh.of_weights(ROUND, "x", {**where, "routing": "uneven"}))
+
     def test_a_level_is_the_first_that_holds_the_footprint(self) -> None:
         self.assertAlmostEqual(fresh.read_rate(ROUND, 40960), 20e12)
         self.assertAlmostEqual(fresh.read_rate(ROUND, 40961), 4e12)
