@@ -367,7 +367,9 @@ def of_attention(m: Model, name: str, where: dict) -> Optional[float]:
     parts = max(1, min(m.units * m.slots_per_unit // (heads * math.ceil(rows / 16)), keys // 64))
     partial = 4 * heads * rows * parts * (depth + 4)
     fused = stream_s(m, cached + queries + partial, flops) + stream_s(m, partial + results)
-    chain = stream_s(m, scores, passes=2) + heads * (gemm_s(m, kind, (rows, keys, depth)) + gemm_s(m, kind, (rows, depth, keys)))
+    chain = stream_s(m, scores, passes=2) + heads * (
+        gemm_s(m, kind, (rows, keys, depth)) + gemm_s(m, kind, (rows, depth, keys))
+    )
     read, large = stream_s(m, cached), 2.0 * large_side(m) ** 3
     if name.endswith("read_share"):
         return read / fused
