@@ -101,12 +101,12 @@ def summary(section: Section) -> str:
                 % (
                     _label(case),
                     human(rate.value, rate.unit),
-                    ", %s of the rate of short samples," % percent(share.value) if share else "",
+                    " (%s of the rate of short samples)" % percent(share.value) if share else "",
                     _power(values),
                     _throttling(case, values),
                 )
             )
-    return "; ".join(parts).rstrip(",") + "." if parts else generic.nothing(section)
+    return "; ".join(parts) + "." if parts else generic.nothing(section)
 
 
 # ------------------------------------------------------------------ the courses

@@ -57,7 +57,7 @@ class Sustained(workplace.Scratch):
     def test_the_sentence_has_rate_power_energy_and_when_it_throttles(self) -> None:
         self.assertEqual(
             self.program(load(course=course()))["summary"],
-            "bf16: 640 TFLOP/s, 95 % of the rate of short samples, at 450 W (90 % of the power cap) and "
+            "bf16: 640 TFLOP/s (95 % of the rate of short samples) at 450 W (90 % of the power cap) and "
             "0.700 pJ/FLOP; it throttles after 125 s, by 4.5 %.",
         )
         self.assertIn(
