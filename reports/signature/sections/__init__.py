@@ -12,6 +12,7 @@ from reports.records.causes import GRADES
 from reports.records.curves import Curve, why_invalid
 from reports.records.quantity import plural
 from reports.signature.sections import (
+    attention,
     collective_overlap,
     collectives,
     contention,
@@ -24,7 +25,6 @@ from reports.signature.sections import (
     ficco,
     gemm,
     generic,
-    inference,
     latency,
     launch,
     link_contention,
@@ -40,6 +40,7 @@ from reports.signature.sections import (
     reduce,
     shaping,
     simulated,
+    small_gemm,
     sustained,
     t3_figures,
     torus,
@@ -65,9 +66,9 @@ SPECS: Dict[str, SectionSpec] = {
     "gemm/efficiency": gemm.EFFICIENCY,
     "gemm/sustained": sustained.GEMM,
     "gemm/split": gemm.SPLIT,
-    "gemm/small_batch": inference.SMALL_BATCH,
-    "gemm/grouped": inference.GROUPED,
-    "gemm/attention": inference.ATTENTION,
+    "gemm/small_batch": small_gemm.FEW_ROWS,
+    "gemm/grouped": small_gemm.EXPERTS,
+    "gemm/attention": attention.SPEC,
     "micro/contention": contention.SPEC,
     "micro/copy_contention": copy_contention.SPEC,
     "micro/neighbour": neighbour.SPEC,
