@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the section of gemm/attention says is what its records have."""
+
+from __future__ import annotations
+
+import unittest
+
+import workplace
+from record_writer import Writer, axis
+from synthetic import value
+
+from reports.signature.sections import method_of, spec_of
+
+
+def records(fused: float) -> str:
+    w = Writer(
+        "gemm/attention", [], [axis("type", "", ["bf16"]), axis("phase", "", ["decode-4K", "prefill-1K"])]
+    )
+    for phase, share, speedup in (("decode-4K", fused, 3.0), ("prefill-1K", 0.01, 0.5)):
+        variants = [w.variant("fused", 1e-4, 1e6), w.variant("chain", speedup * 1e-4, 1e6)]
+        derived = [
+            value("read_share", "fused", share, ""),
+            value("read_share", "chain", share / speedup, ""),
+            value("fused_speedup", "fused", speedup, ""),
+        ]
+        key = {"type": "bf16", "phase": phase, "heads": 8, "batch": 1}
+        w.case(key, variants, derived)
+    return w.end().text()
+
+
+class Attention(workplace.Scratch):
+    def test_the_sentence_and_the_table_have_both_phases(self) -> None:
+        found = self.signature(records(0.8)).json["programs"]["gemm/attention"]
+        self.assertIn("Decode reads K and V at up to 80 % of the rate", found["summary"])
+        self.assertIn("up to 0.500 times as long as the fused kernel (bf16, prefill-1K)", found["summary"])
+        decode, prefill = found["results"]["cases"]
+        self.assertEqual((decode["fused_speedup"], prefill["fused_speedup"]), (3.0, 0.5))
+        self.assertAlmostEqual(decode["chain"]["read_share"], 0.8 / 3)
+
+    def test_its_heading_is_in_the_method(self) -> None:
+        page, _, heading = method_of("gemm/attention").partition("#")
+        text = (workplace.ROOT / page).read_text(encoding="utf-8")
+        self.assertIn("## gemm/attention", text)
+        self.assertEqual(heading, "gemmattention")
+        self.assertIn("Attention", spec_of("gemm/attention").title)
+
+
+if __name__ == "__main__":
+    unittest.main()
