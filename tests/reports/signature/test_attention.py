@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the section of gemm/attention says is what its records have."""
+"""The section of gemm/attention says what its records have."""
 
 from __future__ import annotations
 
