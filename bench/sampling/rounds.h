@@ -14,9 +14,8 @@ struct bench_samples;
 /* Measure the current case within `seconds`. */
 int bench_sample_case(struct bench_run *r, double seconds);
 
-/* singles.c: single operations, after the samples, within `seconds` for all of a case; write
- * "singles_s".
- */
+/* singles.c: single operations, after the samples, within `seconds` for all variants; write
+ * "singles_s". */
 int bench_singles_take(struct bench_run *r, double seconds);
 void bench_singles_write(struct json *j, const struct bench_samples *s);
 
