@@ -127,8 +127,8 @@ def _by_sides(
         for way in [way for way in own if way.schedule == SERIAL and way.cut == COLUMNS]:
             if way._replace(cut=ROWS) in own:
                 del own[way]  # it cuts no GEMM
-        if case.reason and (cut == ROWS or (m, n, k) not in reasons):
-            reasons[m, n, k] = case.reason
+        if case.reason and (cut == COLUMNS or (m, n, k) not in reasons):
+            reasons[m, n, k] = case.reason  # that of rows says to cut columns
     return times, reasons
 
 

@@ -109,6 +109,13 @@ class Asking(workplace.Scratch):
                 text,
             )
             self.assertLess(max(map(len, text.splitlines())), 81)
+        refused = (
+            (work, (1, 11000, 4096), "a transfer has 11000 bytes; kernels copy and add multiples of 256"),
+            (work._replace(type="f8"), shapes[1], "8x8192x4096: the sides of a f8 GEMM must be multiples of"),
+        )
+        for of, sides, why in refused:
+            with self.assertRaisesRegex(NoAnswer, why):
+                adviser.predict([sides], of)
         with self.assertRaisesRegex(
             NoAnswer, "M = 1 cannot be cut into 4 parts with a row in each; only gemm-rs"
         ):
