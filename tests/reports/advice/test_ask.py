@@ -114,7 +114,7 @@ class Asking(workplace.Scratch):
             (work._replace(type="f8"), shapes[1], "8x8192x4096: the sides of a f8 GEMM must be multiples of"),
         )
         for of, sides, why in refused:
-            with self.assertRaisesRegex(NoAnswer, why):
+            with self.assertRaisesRegex(AdviseError, why):
                 adviser.predict([sides], of)
         with self.assertRaisesRegex(
             NoAnswer, "M = 1 cannot be cut into 4 parts with a row in each; only gemm-rs"
