@@ -3,8 +3,10 @@
 #include "device/backends.h"
 #include "device/dev.h"
 #include "lib/err.h"
+#include "lib/minifloat.h"
 
 #include <errno.h>
+#include <math.h>
 
 static int check_multiples(const struct dev_gemm *g)
 {
@@ -172,6 +174,21 @@ int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_cho
 		return dev_note_not_supported(d, "gemm_chosen");
 	int status = check_gemm(d, g);
 	return status ? status : d->ops->gemm_chosen(d, g, choice_p);
+}
+
+static const struct minifloat_format e4m3 = {4, 3, false, false};
+
+float dev_scale_value(enum dev_scale type, uint8_t code)
+{
+	return type == DEV_SCALE_E4M3 ? minifloat_decode(e4m3, code & 0x7fu)
+	       : code == 0xff         ? NAN
+				      : (float)ldexp(1.0, code - 127);
+}
+
+uint8_t dev_scale_code(enum dev_scale type, float value)
+{
+	return (uint8_t)(type == DEV_SCALE_E4M3 ? (int)minifloat_encode(e4m3, value)
+						: ilogbf(value) + 127);
 }
 
 /* Bytes from the first element of a matrix to past the last; UINT64_MAX on overflow. */

@@ -131,6 +131,10 @@ static inline uint64_t dev_scale_bytes(bool tiles, uint64_t rows, uint64_t block
 	return tiles ? (rows + 127) / 128 * ((blocks + 3) / 4) * 512 : rows * blocks;
 }
 
+/* The value of a scale; and the code of one, which must be a power of two that the type has. */
+float dev_scale_value(enum dev_scale type, uint8_t code);
+uint8_t dev_scale_code(enum dev_scale type, float value);
+
 /* The algorithm that a device uses for GEMMs of one type and shape, and how it was found. */
 struct dev_gemm_choice {
 	char algorithm[192]; /* in the library's own terms */

@@ -121,9 +121,6 @@ uint32_t dev_type_result_bytes(enum dev_type type);
 /* Bytes of elements without gaps, which fill their bytes; scales do not count. */
 uint64_t dev_type_array_bytes(enum dev_type type, uint64_t elements);
 bool dev_type_is_integer(enum dev_type type);
-/* The value of a scale; and the code of one, which must be a power of two that the type has. */
-float dev_scale_value(enum dev_scale type, uint8_t code);
-uint8_t dev_scale_code(enum dev_scale type, float value);
 /* A float without scales, so that programs which add C to C, or take elements of A and B apart,
  * need know no other kind. */
 bool dev_type_is_plain(enum dev_type type);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/dev.h"
-#include "lib/minifloat.h"
 
 #include <assert.h>
-#include <math.h>
 
 #define NAME_OF_CAP(capability, name) name,
 const char *const dev_cap_names[DEV_CAP_COUNT] = {DEV_CAPS(NAME_OF_CAP)};
@@ -19,21 +17,6 @@ const struct dev_type_traits dev_types[DEV_ALL_TYPES] = {
 const char *const dev_type_names[DEV_TYPES + 1] = {DEV_TYPE_LIST(NAME_OF_TYPE)};
 
 bool dev_type_is_integer(enum dev_type type) { return dev_types[type].exponent_bits == 0; }
-
-static const struct minifloat_format e4m3 = {4, 3, false, false};
-
-float dev_scale_value(enum dev_scale type, uint8_t code)
-{
-	return type == DEV_SCALE_E4M3 ? minifloat_decode(e4m3, code & 0x7fu)
-	       : code == 0xff         ? NAN
-				      : (float)ldexp(1.0, code - 127);
-}
-
-uint8_t dev_scale_code(enum dev_scale type, float value)
-{
-	return (uint8_t)(type == DEV_SCALE_E4M3 ? (int)minifloat_encode(e4m3, value)
-						: ilogbf(value) + 127);
-}
 
 bool dev_type_is_plain(enum dev_type type)
 {

@@ -137,6 +137,30 @@ static enum dev_type scalar_of(enum dev_type type)
 	return type == DEV_F64 ? DEV_F64 : dev_type_is_integer(type) ? DEV_I32 : DEV_F32;
 }
 
+static blaslt_status set_scales(const struct blas *blas, const struct plan *plan, const void *first,
+				const void *second)
+{
+	const struct blaslt *l = blas->library;
+	blaslt_status result =
+		blas->lt->desc_set(plan->desc, l->scale_pointer[0], &first, sizeof(first));
+	return result == BLASLT_SUCCESS ? blas->lt->desc_set(plan->desc, l->scale_pointer[1],
+							     &second, sizeof(second))
+					: result;
+}
+
+/* The library chooses an algorithm by whether there are scales; where they are is told with each
+ * GEMM. */
+static blaslt_status declare_scales(const struct blas *blas, const struct plan *plan)
+{
+	const struct blaslt *l = blas->library;
+	const int32_t mode = l->scale_modes[dev_types[plan->shape.type].scale];
+	const void *somewhere = (const void *)(uintptr_t)ALIGNMENT_BYTES;
+	blaslt_status result = BLASLT_SUCCESS;
+	for (int i = 0; i < 2 && result == BLASLT_SUCCESS; i++)
+		result = blas->lt->desc_set(plan->desc, l->scale_mode[i], &mode, sizeof(mode));
+	return result == BLASLT_SUCCESS ? set_scales(blas, plan, somewhere, somewhere) : result;
+}
+
 static int create_descriptors(const struct blas *blas, struct plan *plan)
 {
 	const struct blaslt *l = blas->library;
@@ -151,6 +175,8 @@ static int create_descriptors(const struct blas *blas, struct plan *plan)
 	result = lt->desc_set(plan->desc, l->transpose_first, &op, sizeof(op));
 	if (result == BLASLT_SUCCESS && s->fast_accumulation)
 		result = lt->desc_set(plan->desc, l->fast_accumulation, &fast, sizeof(fast));
+	if (result == BLASLT_SUCCESS && dev_types[s->type].block)
+		result = declare_scales(blas, plan);
 	if (result != BLASLT_SUCCESS)
 		return note_status(blas, "MatmulDescSetAttribute", result);
 	return create_layouts(blas, plan);
@@ -370,15 +396,15 @@ void blaslt_stream_close(void *opened, void *state)
 
 /* ------------------------------------------------------------------ run */
 
-static void begin_turn(struct blas *blas)
+static void begin_turn(struct blas *blas, enum dev_type type)
 {
-	if (blas->library->one_at_a_time)
+	if (blas->library->one_at_a_time || dev_types[type].block)
 		pthread_mutex_lock(&blas->turn);
 }
 
-static void end_turn(struct blas *blas)
+static void end_turn(struct blas *blas, enum dev_type type)
 {
-	if (blas->library->one_at_a_time)
+	if (blas->library->one_at_a_time || dev_types[type].block)
 		pthread_mutex_unlock(&blas->turn);
 }
 
@@ -396,9 +422,9 @@ int blaslt_algorithms(void *opened, const struct gpu_gemm_problem *p, void *algo
 	int status = find_plan(blas, p, &plan);
 	if (status)
 		return status;
-	begin_turn(blas);
+	begin_turn(blas, p->type);
 	status = find_algorithms(blas, plan, algorithms, capacity, count_p);
-	end_turn(blas);
+	end_turn(blas, p->type);
 	return status;
 }
 
@@ -436,11 +462,16 @@ int blaslt_run(void *opened, void *stream, const struct gpu_gemm_problem *p, con
 			   beta = make_scalar(scalar, p->beta);
 	const struct blaslt_algorithm *algorithm =
 		wanted && algorithm_fits(wanted, &plan->shape) ? wanted : &plan->algorithm;
-	begin_turn(blas);
-	const blaslt_status result = blas->lt->matmul(
-		p->stream_state ? p->stream_state : blas->handle, plan->desc, &alpha, p->first,
-		plan->first, p->second, plan->second, &beta, p->c, plan->c, p->c, plan->c,
-		algorithm->algo, p->workspace, plan->shape.workspace_bytes, stream);
-	end_turn(blas);
+	begin_turn(blas, p->type);
+	blaslt_status result = dev_types[p->type].block
+				       ? set_scales(blas, plan, p->first_scales, p->second_scales)
+				       : BLASLT_SUCCESS;
+	if (result == BLASLT_SUCCESS)
+		result = blas->lt->matmul(p->stream_state ? p->stream_state : blas->handle,
+					  plan->desc, &alpha, p->first, plan->first, p->second,
+					  plan->second, &beta, p->c, plan->c, p->c, plan->c,
+					  algorithm->algo, p->workspace,
+					  plan->shape.workspace_bytes, stream);
+	end_turn(blas, p->type);
 	return result == BLASLT_SUCCESS ? 0 : note_status(blas, "Matmul", result);
 }

@@ -55,9 +55,14 @@ struct blaslt {
 	int32_t normal, transposed;                       /* operations */
 	unsigned transpose_first, fast_accumulation;      /* attributes of a GEMM */
 	unsigned max_workspace;                           /* attributes of a preference */
-	const unsigned *alignments;                       /* of A, B, C and D; NULL: any will do */
+	/* Attributes of a GEMM, of A and of B: how scales are laid out, and where they are; and the
+	 * former's values by enum dev_scale. */
+	unsigned scale_mode[2], scale_pointer[2];
+	int32_t scale_modes[3];
+	const unsigned *alignments; /* of A, B, C and D; NULL: any will do */
 	double f8_scale;    /* of alpha: makes up for another bias of the elements' exponents */
-	bool one_at_a_time; /* matmul() and heuristic() write to the descriptor */
+	bool one_at_a_time; /* matmul() and heuristic() write to the descriptor; so do we, of types
+			       with scales */
 	int (*errno_of)(blaslt_status);
 	void (*describe_status)(blaslt_status, char *text, size_t capacity);
 };

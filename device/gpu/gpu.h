@@ -219,6 +219,7 @@ struct gpu_gemm_problem {
 	void *c;
 	uint64_t ld_first, ld_second, ld_c;
 	double alpha, beta;
+	const void *first_scales, *second_scales; /* of types that have them */
 	void *workspace;
 	uint64_t workspace_bytes;
 	void *stream_state; /* of stream_open(), for the stream that run() gets */
@@ -259,6 +260,7 @@ struct gpu_blas {
 	/* Describes the algorithm in the library's terms. */
 	void (*describe)(const void *algorithm, char *text, size_t capacity);
 	size_t algorithm_bytes, max_algorithms; /* max: how many are worth asking for */
+	bool scale_tiles;                       /* dev_scale_index() */
 	uint32_t fast_types; /* 1u << enum dev_type: types that also support fast_accumulation */
 	uint64_t workspace_bytes; /* of every stream */
 	/* Grouped GEMMs. The text of an error is why there are none, and no error of the device;

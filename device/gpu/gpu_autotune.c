@@ -111,7 +111,8 @@ static int remember_algorithm(struct gpu_dev *d, const struct gpu_gemm_problem *
 
 static void draw_narrow(struct rng *r, const struct dev_type_traits *t, void *chunk, size_t count)
 {
-	const struct minifloat_format format = {t->exponent_bits, t->mantissa_bits, t->infinite};
+	const struct minifloat_format format = {t->exponent_bits, t->mantissa_bits, t->infinite,
+						false};
 	for (size_t i = 0; i < count; i++) {
 		float x;
 		rng_fill_f32(r, &x, 1);
@@ -134,12 +135,12 @@ static void draw_bytes(struct rng *r, uint8_t *chunk, size_t bytes)
 static void draw_random(struct rng *r, enum dev_type type, void *chunk, size_t bytes)
 {
 	const struct dev_type_traits *t = &dev_types[type];
-	const size_t count = bytes / t->bytes;
+	const size_t count = bytes * 8 / t->bits;
 	if (type == DEV_F64)
 		rng_fill_f64(r, chunk, count);
 	else if (type == DEV_F32)
 		rng_fill_f32(r, chunk, count);
-	else if (type == DEV_I8)
+	else if (type == DEV_I8 || t->bits < 8)
 		draw_bytes(r, chunk, bytes);
 	else
 		draw_narrow(r, t, chunk, count);

@@ -27,6 +27,8 @@ struct gpu_gemm_problem gpu_gemm_problem(const struct dev_gemm *g)
 	p.first = g->b;
 	p.second = g->a;
 	p.c = g->c;
+	p.first_scales = g->b_scales;
+	p.second_scales = g->a_scales;
 	p.ld_first = g->ldb;
 	p.ld_second = g->lda;
 	p.ld_c = g->ldc;
@@ -200,14 +202,21 @@ int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 
 /* ------------------------------------------------------------------ choosing an algorithm */
 
+/* A, B, C and, of types that have them, scales, which are 1. */
+#define OPERANDS 5
+
 static int alloc_operands(struct gpu_dev *d, const struct dev_gemm *g,
-			  const struct dev_range ranges[3], void *memory[3])
+			  const struct dev_range *ranges, size_t count, void *memory[OPERANDS])
 {
 	int status = 0;
-	for (int i = 0; i < 3 && !status; i++)
+	for (size_t i = 0; i < count && !status; i++)
 		status = gpu_check(d, d->driver->alloc(ranges[i].bytes, &memory[i]));
 	for (int i = 0; i < 2 && !status; i++)
 		status = gpu_fill_random(d, g->type, (uint64_t)i, memory[i], ranges[i].bytes);
+	for (size_t i = 3; i < count && !status; i++)
+		status = gpu_check(d, d->driver->fill(d->internal_stream->handle, memory[i],
+						      dev_scale_code(dev_types[g->type].scale, 1),
+						      ranges[i].bytes));
 	return status ? status
 		      : gpu_check(d, d->driver->fill(d->internal_stream->handle, memory[2], 0,
 						     ranges[2].bytes));
@@ -220,15 +229,17 @@ static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 {
 	struct dev_range ranges[DEV_GEMM_RANGES];
 	struct dev_gemm alone = *g;
-	void *memory[3] = {0};
+	void *memory[OPERANDS] = {0};
 	alone.done = NULL;
-	dev_gemm_ranges(&d->dev, &alone, ranges);
-	int status = alloc_operands(d, g, ranges, memory);
+	const size_t count = dev_gemm_ranges(&d->dev, &alone, ranges);
+	int status = alloc_operands(d, g, ranges, count, memory);
 	if (!status)
 		status = gpu_gemm_prepare_stream(d, d->internal_stream, g->type);
 	p->second = memory[0];
 	p->first = memory[1];
 	p->c = memory[2];
+	p->second_scales = memory[3];
+	p->first_scales = memory[4];
 	p->alpha = 1;
 	p->beta = g->beta;
 	p->workspace = d->internal_stream->workspace;
@@ -236,7 +247,7 @@ static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 	p->workspace_bytes = d->vendor->blas->workspace_bytes;
 	if (!status)
 		status = gpu_autotune(d, p);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < OPERANDS; i++)
 		if (memory[i])
 			d->driver->free(memory[i]);
 	return status;
@@ -286,6 +297,7 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 		const uint32_t wide = 1u << DEV_F32 | 1u << DEV_F64;
 		p->fma_peak_types = p->gemm_types & ~wide ? 0 : p->gemm_types;
 		p->gemm_fast_types = p->gemm_types & d->vendor->blas->fast_types;
+		p->scale_tiles = d->vendor->blas->scale_tiles;
 		if (want & DEV_CAP_GEMM_GROUPED)
 			gpu_grouped_open(d);
 		return;

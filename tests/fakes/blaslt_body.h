@@ -11,11 +11,19 @@
  *                whether a GEMM and the heuristic write to the descriptor: one call at a time
  *   HAS_TF32     whether it multiplies tf32 when asked to; else it takes f32 without a word
  *   HAS_F8       whether it has kernels for f8
- *   I8_MULTIPLE  of which the rows, the depth and the leading dimensions of i8 must be multiples,
- * and addresses; not 1: A must be transposed, too find_f8      whether the library multiplies this
- * type of one byte, and whether it is AMD's note_alignment, fits_alignment what an algorithm says
- * of the operands' alignment HEURISTIC_US_EACH microseconds that the heuristic takes for each
- * algorithm that it is asked for use_handle   a status for a handle that a stream uses
+ *   HAS_MODES    whether it knows how scales may be laid out
+ *   HAS_SCALES   whether it has them on this device
+ *   HAS_MXF4, HAS_NVF4
+ *                of which types of 4 bits
+ *   SCALE_TILES  how they are laid out
+ *   I8_MULTIPLE  of which rows, depth, leading dimensions and addresses of i8 must be multiples; if
+ *                not 1, A must be transposed, too
+ *   find_f8      whether the library multiplies this type of one byte, and whether it is AMD's
+ *   note_alignment, fits_alignment
+ *                what an algorithm says of the operands' alignment
+ *   HEURISTIC_US_EACH
+ *                microseconds that the heuristic takes for each algorithm that it is asked for
+ *   use_handle   a status for a handle that a stream uses
  */
 #include "tests/fakes/driver.h"
 #include "tests/fakes/gemm.h"
@@ -46,6 +54,8 @@ struct desc {
 	int compute, scale;
 	int32_t a_op, b_op;
 	int8_t fast_accumulation;
+	const void *scales[2]; /* of A and B */
+	int32_t scale_mode[2];
 	atomic_bool is_written;
 };
 
@@ -86,6 +96,16 @@ static int new_object(size_t bytes, void *object_p)
 static int find_dev_type(const struct desc *d, const struct layout *l, struct fake_gemm *p,
 			 enum dev_type *type_p)
 {
+	const int mode = d->scale_mode[0];
+	if (l->type == R_4F_E2M1 || (l->type == R_8F_E4M3 && mode)) {
+		const bool is_f4 = l->type == R_4F_E2M1;
+		*type_p = !is_f4 ? DEV_MXF8 : mode == VEC32_UE8M0 ? DEV_MXF4 : DEV_NVF4;
+		return !HAS_SCALES || d->scale_mode[1] != mode || mode < VEC16_UE4M3 ||
+				       mode > VEC32_UE8M0 || (!is_f4 && mode != VEC32_UE8M0) ||
+				       (is_f4 && !(mode == VEC32_UE8M0 ? HAS_MXF4 : HAS_NVF4))
+			       ? NOT_SUPPORTED
+			       : SUCCESS;
+	}
 	if (find_f8(l->type, &p->is_fnuz)) {
 		*type_p = DEV_F8;
 		return SUCCESS;
@@ -114,6 +134,21 @@ static int find_dev_type(const struct desc *d, const struct layout *l, struct fa
 	}
 }
 
+/* Of types of a byte or less A must be transposed and B not, but of i8 where anything will do. With
+ * scales, rows are whole blocks, at addresses of 16 bytes. */
+static bool sides_fit(const struct fake_gemm *p)
+{
+	const struct dev_type_traits *t = &dev_types[p->type];
+	const uint64_t multiple = p->type == DEV_I8 ? I8_MULTIPLE : t->bits <= 8 ? 16 : 1;
+	if (multiple == 1)
+		return true;
+	return (p->type == DEV_I8 || HAS_F8) && p->a_transposed && !p->b_transposed &&
+	       p->m % multiple == 0 && p->k % multiple == 0 && p->lda % multiple == 0 &&
+	       p->ldb % multiple == 0 && (p->type != DEV_I8 || p->ldc % multiple == 0) &&
+	       (!t->block || (p->k % t->block == 0 && p->lda * t->bits % 128 == 0 &&
+			      p->ldb * t->bits % 128 == 0));
+}
+
 /* Fills *p. INVALID_VALUE: dimensions do not match; NOT_SUPPORTED: the types cannot be combined. */
 static int describe_gemm(const struct desc *d, const struct layout *a, const struct layout *b,
 			 const struct layout *c, struct fake_gemm *p)
@@ -140,7 +175,8 @@ static int describe_gemm(const struct desc *d, const struct layout *a, const str
 	    (p->b_transposed ? b->columns : b->rows) != p->k ||
 	    (p->b_transposed ? b->rows : b->columns) != p->n)
 		return INVALID_VALUE;
-	const bool is_f8 = p->type == DEV_F8, is_i8 = p->type == DEV_I8;
+	const bool is_scaled = dev_types[p->type].block != 0,
+		   is_f8 = p->type == DEV_F8 || is_scaled, is_i8 = p->type == DEV_I8;
 	if (a->type != b->type || wide != (d->compute == COMPUTE_64F) ||
 	    wide != (d->scale == R_64F) || is_i8 != (d->compute == COMPUTE_32I) ||
 	    is_i8 != (d->scale == R_32I) ||
@@ -148,16 +184,10 @@ static int describe_gemm(const struct desc *d, const struct layout *a, const str
 			: is_i8 ? R_32I
 				: a->type))
 		return NOT_SUPPORTED;
-	if (is_i8 && I8_MULTIPLE > 1 &&
-	    (!p->a_transposed || p->b_transposed || p->m % I8_MULTIPLE || p->k % I8_MULTIPLE ||
-	     p->lda % I8_MULTIPLE || p->ldb % I8_MULTIPLE || p->ldc % I8_MULTIPLE))
-		return NOT_SUPPORTED;
 	/* Fast accumulation is documented for f8, on Ada and Hopper. */
-	if (d->fast_accumulation && !is_f8)
+	if ((d->fast_accumulation && p->type != DEV_F8) || !sides_fit(p))
 		return NOT_SUPPORTED;
-	if (is_f8 && (!HAS_F8 || !p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 ||
-		      p->lda % 16 || p->ldb % 16))
-		return NOT_SUPPORTED;
+	p->scale_tiles = SCALE_TILES;
 	return SUCCESS;
 }
 
@@ -180,7 +210,9 @@ static bool is_aligned(const void *pointer, uint32_t bytes)
 
 static uint32_t alignment_of(enum dev_type type)
 {
-	return type == DEV_F8 ? MIN_ALIGNMENT : type == DEV_I8 ? I8_MULTIPLE : 1;
+	return type == DEV_F8 || dev_types[type].block ? MIN_ALIGNMENT
+	       : type == DEV_I8                        ? I8_MULTIPLE
+						       : 1;
 }
 
 static double load_scalar(int type, const void *scalar)
@@ -261,6 +293,19 @@ int LT(MatmulDescSetAttribute)(struct desc *desc, int which, const void *value, 
 	if (!status && which == FAST_ACCUM && bytes == sizeof(desc->fast_accumulation)) {
 		memcpy(&desc->fast_accumulation, value, bytes);
 		return SUCCESS;
+	}
+	for (int i = 0; i < 2 && !status; i++) {
+		if (which == (i ? B_SCALE : A_SCALE) && bytes == sizeof(desc->scales[i])) {
+			begin_writing(desc);
+			memcpy(&desc->scales[i], value, bytes);
+			end_writing(desc);
+			return SUCCESS;
+		}
+		if (which == (i ? B_SCALE_MODE : A_SCALE_MODE) && HAS_MODES &&
+		    bytes == sizeof(desc->scale_mode[i])) {
+			memcpy(&desc->scale_mode[i], value, bytes);
+			return SUCCESS;
+		}
 	}
 	if (status || bytes != sizeof(op) || (which != TRANSA && which != TRANSB))
 		return status ? status : INVALID_VALUE;
@@ -377,6 +422,12 @@ int LT(Matmul)(struct handle *handle, struct desc *desc, const void *alpha, cons
 	for (int i = 0; i < ALIGNMENTS; i++)
 		if (!is_aligned(operands[i], alignment_of(p.type)))
 			return INVALID_VALUE;
+	if (dev_types[p.type].block &&
+	    (!desc->scales[0] || !desc->scales[1] || !is_aligned(desc->scales[0], MIN_ALIGNMENT) ||
+	     !is_aligned(desc->scales[1], MIN_ALIGNMENT)))
+		return INVALID_VALUE;
+	p.a_scales = desc->scales[0];
+	p.b_scales = desc->scales[1];
 	if (algo && algo->index % 8 == 3)
 		return REFUSED_AT_RUN;
 	begin_writing(desc);

@@ -12,10 +12,27 @@ enum {
 	EXECUTION_FAILED = 13,
 	NOT_SUPPORTED = 15
 };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28 };
+enum {
+	R_32F = 0,
+	R_64F = 1,
+	R_16F = 2,
+	R_8I = 3,
+	R_32I = 10,
+	R_16BF = 14,
+	R_8F_E4M3 = 28,
+	R_4F_E2M1 = 33
+};
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF32 = 77 };
 enum { OP_N = 0, OP_T = 1 };
 enum { TRANSA = 3, TRANSB = 4, FAST_ACCUM = 25 };
+enum { A_SCALE = 17, B_SCALE = 18, A_SCALE_MODE = 31, B_SCALE_MODE = 32 };
+enum { VEC16_UE4M3 = 1, VEC32_UE8M0 = 2 };
+#define SCALE_TILES 1
+/* From CUDA 12.8 on, on Blackwell; of f4 with scales of e4m3 alone. */
+#define HAS_SCALES (VERSION >= 120800 && is_blackwell())
+#define HAS_MODES (VERSION >= 120800)
+#define HAS_MXF4 0
+#define HAS_NVF4 1
 enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = 5 };
 #define REFUSED_AT_RUN NOT_SUPPORTED
 #define DESC_IS_WRITTEN 0
@@ -35,6 +52,15 @@ enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = 5 };
 	(env_unsigned("FAKE_DRIVER_VERSION", 13000) / 1000 < MAJOR ? NOT_INITIALIZED : SUCCESS)
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_blackwell(void)
+{
+	const char *board = getenv("FAKE_BOARD"),
+		   *major = board ? strstr(board, "sm_major=") : NULL;
+	return major && strtol(major + strlen("sm_major="), NULL, 10) >= 10;
+}
 
 /* cublasLtMatmulAlgo_t: 64 bytes. */
 struct algo {

@@ -28,7 +28,7 @@
 		     "invalid resource configuration")
 #define OTHER_ATTRIBUTES                                                                           \
 	ATTRIBUTE(41, 1),                 /* UNIFIED_ADDRESSING */                                 \
-		ATTRIBUTE(75, 9),         /* COMPUTE_CAPABILITY_MAJOR */                           \
+		{75, 9, "sm_major"},      /* COMPUTE_CAPABILITY_MAJOR */                           \
 		ATTRIBUTE(76, 0),         /* COMPUTE_CAPABILITY_MINOR */                           \
 		ATTRIBUTE(78, 1),         /* STREAM_PRIORITIES_SUPPORTED */                        \
 		{86, 1, "host_atomics"},  /* HOST_NATIVE_ATOMIC_SUPPORTED */                       \
@@ -50,7 +50,11 @@ typedef struct {
 	unsigned flags;
 } CUmemcpyAttributes;
 
-static const char *arch_of_device(void) { return "sm_90"; }
+static const char *arch_of_device(void)
+{
+	const char *board = getenv("FAKE_BOARD");
+	return board && strstr(board, "sm_major=10") ? "sm_100" : "sm_90";
+}
 
 const struct fake_model fake_model = {
 	.device_name = "Fake GPU",

@@ -35,14 +35,32 @@ static double truncate_mantissa(double sum)
 	return ldexp(trunc(ldexp(fraction, CUT_BITS + 1)), exponent - CUT_BITS - 1);
 }
 
+/* The tests' own layout, by cuBLAS' manual: tiles of 128 x 4 follow each other along a row of
+ * blocks. */
+static double scale_of(const struct fake_gemm *p, const uint8_t *scales, uint64_t line, uint64_t i)
+{
+	const struct dev_type_traits *t = &dev_types[p->type];
+	if (!t->block)
+		return 1;
+	const uint64_t block = i / t->block, blocks = p->k / t->block, across = (blocks + 3) / 4,
+		       tiled = (line / 128 * across + block / 4) * 512 + line % 32 * 16 +
+			       line / 32 % 4 * 4 + block % 4,
+		       code = scales[p->scale_tiles ? tiled : line * blocks + block];
+	return t->scale == DEV_SCALE_E8M0 ? ldexp(1, (int)code - 127)
+					  : small_decode(&small_e4m3, code & 0x7f);
+}
+
 static double row_times_column(const struct fake_gemm *p, uint64_t row, uint64_t column)
 {
 	double sum = 0, promoted = 0;
 	for (uint64_t i = 0; i < p->k; i++) {
 		const uint64_t a = p->a_transposed ? row * p->lda + i : i * p->lda + row,
 			       b = p->b_transposed ? i * p->ldb + column : column * p->ldb + i;
-		sum += p->is_fnuz ? load_fnuz(p->a, a) * load_fnuz(p->b, b)
-				  : load_element(p->type, p->a, a) * load_element(p->type, p->b, b);
+		sum += p->is_fnuz
+			       ? load_fnuz(p->a, a) * load_fnuz(p->b, b)
+			       : load_element(p->type, p->a, a) * load_element(p->type, p->b, b) *
+					 scale_of(p, p->a_scales, row, i) *
+					 scale_of(p, p->b_scales, column, i);
 		if (p->type == DEV_F8 && (i + 1) % CUT_TERMS == 0)
 			sum = truncate_mantissa(sum);
 		if (p->type == DEV_F8 && !p->fast_accumulation && (i + 1) % PROMOTED_TERMS == 0) {

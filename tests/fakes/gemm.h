@@ -22,7 +22,10 @@ struct fake_gemm {
 	void *d;
 	uint64_t lda, ldb, ldc, ldd;
 	bool fast_accumulation;
-	bool is_fnuz;      /* f8 of A and B is AMD's: a bias of 8, and the only NaN is OCP's -0 */
+	bool is_fnuz; /* f8 of A and B is AMD's: a bias of 8, and the only NaN is OCP's -0 */
+	/* Scales of types that have them, of A and of B; in cuBLAS' tiles, or row-major. */
+	const uint8_t *a_scales, *b_scales;
+	bool scale_tiles;
 	unsigned extra_us; /* added run time */
 };
 

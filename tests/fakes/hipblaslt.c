@@ -25,11 +25,20 @@ enum {
 	R_32I = 10,
 	R_16BF = 14,
 	R_8F_E4M3 = 28,
+	R_4F_E2M1 = 33,
 	R_8F_E4M3_FNUZ = 1000
 };
 enum { COMPUTE_32F = 2, COMPUTE_32F_FAST_TF32 = 6, COMPUTE_64F = 7, COMPUTE_32I = 9 };
 enum { OP_N = 111, OP_T = 112 };
 enum { TRANSA = 0, TRANSB = 1, FAST_ACCUM = -1 };
+enum { A_SCALE = 5, B_SCALE = 6, A_SCALE_MODE = 31, B_SCALE_MODE = 32 };
+enum { VEC16_UE4M3 = 1, VEC32_UE8M0 = 2 };
+#define SCALE_TILES 0
+/* In ROCm 7.0, hipBLASLt 1.0, on gfx950. */
+#define HAS_SCALES (HAS_MODES && is_arch("gfx95"))
+#define HAS_MODES (version_number() >= 100000)
+#define HAS_MXF4 1
+#define HAS_NVF4 0
 enum { MAX_WORKSPACE_BYTES = 1, ALIGNMENT_OF_A = -1 };
 #define REFUSED_AT_RUN INTERNAL_ERROR
 #define DESC_IS_WRITTEN 1

@@ -56,6 +56,30 @@ lost() {
 	done
 }
 
+@test "types with scales are multiplied where the library has them, as it lays them out, and elsewhere it is named" {
+	FAKE_BOARD=sm_major=10 program gemm/efficiency cuda --shape n128,256x64x512 --type i8,mxf8,nvf4 --mflop 0
+	ran
+	cases "[r['case']['type'] for r in rows if r['kind'] == 'case' and r['check']['status'] == 'ok'] == ['i8'] * 2 + ['mxf8'] * 2 + ['nvf4'] * 2" \
+		"{d['unit'] for r in rows if r['kind'] == 'case' and r['case']['type'] == 'i8' for d in r['derived'] if d['name'] == 'op_rate'} == {'op/s'}"
+	FAKE_ARCH=gfx950 program gemm/efficiency hip --shape n128,256x64x512 --type i8,mxf8,mxf4 --mflop 0
+	ran
+	cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok'] * 6"
+	FAKE_BOARD=sm_major=10 program gemm/efficiency cuda --shape n128 --type mxf4
+	[ "$status" = 77 ] && [[ $stderr == *'mxf4 GEMM is not supported on this device, with cuBLASLt 13.0.0'* ]]
+	program gemm/efficiency cuda --shape n128 --type nvf4
+	[ "$status" = 77 ] && [[ $stderr == *'nvf4 GEMM is not supported on this device'* ]]
+	FAKE_FAIL=cublasLtMatmulAlgoGetHeuristic=15 program gemm/efficiency cuda --shape n128 --type i8
+	[ "$status" = 77 ] && [[ $stderr == *'no i8: cublasLtMatmulAlgoGetHeuristic'* ]]
+	units=$(readlink -f "$bin")/../tests/unit
+	[ -x "$units/conformance_gemm" ] || skip 'the unit tests are not built'
+	for device in cuda hip; do
+		run env "LD_LIBRARY_PATH=$(fakes)" FAKE_BOARD=sm_major=10 FAKE_ARCH=gfx950 "$units/conformance_gemm" $device
+		echo "$output"
+		[ "$status" = 0 ]
+		[[ $output == *"ok 8 $device: gemm_multiplies_mxf8"$'\n'* ]]
+	done
+}
+
 @test "without a driver it is 77 and what is missing is named" {
 	for device in cuda hip; do
 		"$bin/micro/memory" --devices | grep -q "\"name\":\"$device\",\"devices\":0," || skip "there is a GPU here"

@@ -85,19 +85,27 @@ static const struct blaslt cublaslt = {
 		 [DEV_BF16] = CUBLASLT_R_16BF,
 		 [DEV_F8] = CUBLASLT_R_8F_E4M3,
 		 [DEV_I8] = CUBLASLT_R_8I,
-		 [DEV_I32] = CUBLASLT_R_32I},
+		 [DEV_I32] = CUBLASLT_R_32I,
+		 [DEV_MXF8] = CUBLASLT_R_8F_E4M3,
+		 [DEV_NVF4] = CUBLASLT_R_4F_E2M1},
 	.compute = {[DEV_F32] = CUBLASLT_COMPUTE_32F,
 		    [DEV_TF32] = CUBLASLT_COMPUTE_32F_FAST_TF32,
 		    [DEV_F64] = CUBLASLT_COMPUTE_64F,
 		    [DEV_F16] = CUBLASLT_COMPUTE_32F,
 		    [DEV_BF16] = CUBLASLT_COMPUTE_32F,
 		    [DEV_F8] = CUBLASLT_COMPUTE_32F,
-		    [DEV_I8] = CUBLASLT_COMPUTE_32I},
+		    [DEV_I8] = CUBLASLT_COMPUTE_32I,
+		    [DEV_MXF8] = CUBLASLT_COMPUTE_32F,
+		    [DEV_NVF4] = CUBLASLT_COMPUTE_32F},
 	.normal = CUBLASLT_OP_N,
 	.transposed = CUBLASLT_OP_T,
 	.transpose_first = CUBLASLT_DESC_TRANSA,
 	.fast_accumulation = CUBLASLT_DESC_FAST_ACCUM,
 	.max_workspace = CUBLASLT_PREFER_MAX_WORKSPACE_BYTES,
+	.scale_mode = {CUBLASLT_DESC_A_SCALE_MODE, CUBLASLT_DESC_B_SCALE_MODE},
+	.scale_pointer = {CUBLASLT_DESC_A_SCALE_POINTER, CUBLASLT_DESC_B_SCALE_POINTER},
+	.scale_modes = {[DEV_SCALE_E8M0] = CUBLASLT_SCALE_VEC32_UE8M0,
+			[DEV_SCALE_E4M3] = CUBLASLT_SCALE_VEC16_UE4M3},
 	.alignments = alignments,
 	.f8_scale = 1,
 	.errno_of = errno_of,
@@ -140,6 +148,9 @@ static uint32_t types_of(const char *arch, size_t version)
 		types |= 1u << DEV_TF32 | 1u << DEV_BF16;
 	if (sm >= 75)
 		types |= 1u << DEV_I8;
+	/* CUDA 12.8 was the first with scales for blocks, on Blackwell. Of f4 it has no e8m0. */
+	if (sm >= 100 && version >= 120800)
+		types |= 1u << DEV_MXF8 | 1u << DEV_NVF4;
 	/* CUDA 11.8 was the first with f8. */
 	if (sm >= 89 && version >= 111100)
 		types |= 1u << DEV_F8;
@@ -147,7 +158,7 @@ static uint32_t types_of(const char *arch, size_t version)
 }
 
 /* Those that the library has not multiplied for us on hardware: it is asked. */
-#define UNPROVED_TYPES (1u << DEV_I8)
+#define UNPROVED_TYPES (1u << DEV_I8 | 1u << DEV_MXF8 | 1u << DEV_NVF4)
 
 static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text,
 		     size_t capacity)
@@ -369,6 +380,7 @@ const struct gpu_blas cuda_blas = {
 	.describe = blas_describe,
 	.algorithm_bytes = sizeof(struct blaslt_algorithm),
 	.max_algorithms = MAX_ALGORITHMS,
+	.scale_tiles = true,
 	.fast_types = 1u << DEV_F8,
 	.workspace_bytes = WORKSPACE_BYTES,
 	.grouped_open = grouped_open,

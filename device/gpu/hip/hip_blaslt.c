@@ -71,18 +71,28 @@ static void describe_status(blaslt_status result, char *text, size_t capacity)
 	{                                                                                          \
 		.title = "hipBLASLt", .prefix = "hipblasLt", .functions = &functions,              \
 		.algo_bytes = sizeof(struct hipblaslt_algo_layout),                                \
-		.type = {[DEV_F32] = HIPBLASLT_R_32F, [DEV_TF32] = HIPBLASLT_R_32F,                \
-			 [DEV_F16] = HIPBLASLT_R_16F, [DEV_BF16] = HIPBLASLT_R_16BF,               \
-			 [DEV_F8] = (f8_type),        [DEV_I8] = HIPBLASLT_R_8I,                   \
-			 [DEV_I32] = HIPBLASLT_R_32I},                                             \
+		.type = {[DEV_F32] = HIPBLASLT_R_32F,                                              \
+			 [DEV_TF32] = HIPBLASLT_R_32F,                                             \
+			 [DEV_F16] = HIPBLASLT_R_16F,                                              \
+			 [DEV_BF16] = HIPBLASLT_R_16BF,                                            \
+			 [DEV_F8] = (f8_type),                                                     \
+			 [DEV_I8] = HIPBLASLT_R_8I,                                                \
+			 [DEV_I32] = HIPBLASLT_R_32I,                                              \
+			 [DEV_MXF8] = HIPBLASLT_R_8F_E4M3,                                         \
+			 [DEV_MXF4] = HIPBLASLT_R_4F_E2M1},                                        \
 		.compute = {[DEV_TF32] = HIPBLASLT_COMPUTE_32F_FAST_TF32,                          \
 			    [DEV_F16] = HIPBLASLT_COMPUTE_32F,                                     \
 			    [DEV_BF16] = HIPBLASLT_COMPUTE_32F,                                    \
 			    [DEV_F8] = HIPBLASLT_COMPUTE_32F,                                      \
-			    [DEV_I8] = HIPBLASLT_COMPUTE_32I},                                     \
+			    [DEV_I8] = HIPBLASLT_COMPUTE_32I,                                      \
+			    [DEV_MXF8] = HIPBLASLT_COMPUTE_32F,                                    \
+			    [DEV_MXF4] = HIPBLASLT_COMPUTE_32F},                                   \
 		.normal = HIPBLASLT_OP_N, .transposed = HIPBLASLT_OP_T,                            \
 		.transpose_first = HIPBLASLT_DESC_TRANSA,                                          \
 		.max_workspace = HIPBLASLT_PREFER_MAX_WORKSPACE_BYTES, .f8_scale = (scale),        \
+		.scale_mode = {HIPBLASLT_DESC_A_SCALE_MODE, HIPBLASLT_DESC_B_SCALE_MODE},          \
+		.scale_pointer = {HIPBLASLT_DESC_A_SCALE_POINTER, HIPBLASLT_DESC_B_SCALE_POINTER}, \
+		.scale_modes = {[DEV_SCALE_E8M0] = HIPBLASLT_SCALE_VEC32_UE8M0},                   \
 		.one_at_a_time = true, .errno_of = errno_of, .describe_status = describe_status    \
 	}
 static const struct blaslt with_ocp_f8 = HIPBLASLT(HIPBLASLT_R_8F_E4M3, 1),
@@ -100,8 +110,9 @@ static uint32_t types_of(const char *arch)
 	const bool f8 = cdna3 || begins_with(arch, "gfx95") || begins_with(arch, "gfx12");
 	if (!f8 && !begins_with(arch, "gfx90a") && !begins_with(arch, "gfx11"))
 		return 0;
-	return 1u << DEV_F16 | 1u << DEV_BF16 | 1u << DEV_I8 | (cdna3 ? 1u << DEV_TF32 : 0) |
-	       (f8 ? 1u << DEV_F8 : 0);
+	const bool scaled = begins_with(arch, "gfx95");
+	return (scaled ? 1u << DEV_MXF8 | 1u << DEV_MXF4 : 0) | 1u << DEV_F16 | 1u << DEV_BF16 |
+	       1u << DEV_I8 | (cdna3 ? 1u << DEV_TF32 : 0) | (f8 ? 1u << DEV_F8 : 0);
 }
 
 static int check_version(void *blas, char *text, size_t capacity)

@@ -254,7 +254,7 @@ static void trials_multiply_random_data(void)
 }
 
 /* More bytes than the repeated block. Mean and mean square are those of [-1, 1), or of the integers
- * that i8 has. */
+ * that i8 has; every code of f4 is as likely. */
 static void operands_are_random_in_every_type(void)
 {
 	const size_t bytes = (5u << 18) + 8;
@@ -265,19 +265,22 @@ static void operands_are_random_in_every_type(void)
 	ok(dev_alloc(d, DEV_MEM_DEVICE, bytes, &memory));
 	for (int i = 0; i < DEV_TYPES; i++) {
 		const enum dev_type type = (enum dev_type)i;
-		const size_t count = bytes / dev_type_bytes(type);
+		const bool is_f4 = dev_types[type].bits == 4;
+		const size_t count = bytes * 8 / dev_types[type].bits;
 		double sum = 0, squares = 0;
 		ok(gpu_fill_random(gpu_of(d), type, 1, memory, bytes));
 		ok(dev_download(d, raw, memory, bytes));
 		for (size_t j = 0; j < count; j++) {
 			const double value = element_get(raw, type, j),
-				     x = type == DEV_I8 ? (value + 0.5) / 128 : value;
+				     x = type == DEV_I8 ? (value + 0.5) / 128
+					 : is_f4        ? value / 6
+							: value;
 			require(x >= -1 && x <= 1);
 			sum += x;
 			squares += x * x;
 		}
 		expect_near(sum / (double)count, 0, 0.01);
-		expect_near(squares / (double)count, 1 / 3., 0.005);
+		expect_near(squares / (double)count, is_f4 ? 68.5 / 8 / 36 : 1 / 3., 0.005);
 	}
 	ok(dev_free(d, memory));
 	free(raw);

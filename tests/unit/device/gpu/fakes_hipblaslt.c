@@ -56,8 +56,9 @@ static void libraries_are_named_with_their_types(void)
 		       with_types(DEV_F32, DEV_I8));
 	expect_library(CDNA3, "hipBLASLt 1.0.0 (tf32, f16, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)",
 		       with_types(DEV_TF32, DEV_F8) | 1u << DEV_I8);
-	expect_library("gfx950", "hipBLASLt 1.0.0 (f16, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)",
-		       with_types(DEV_F8, DEV_I8));
+	expect_library("gfx950",
+		       "hipBLASLt 1.0.0 (f16, bf16, f8, i8, mxf8, mxf4), rocBLAS 5.0.0 (f32, f64)",
+		       with_types(DEV_F8, DEV_I8) | 1u << DEV_MXF8 | 1u << DEV_MXF4);
 	expect_library("gfx1201", "hipBLASLt 1.0.0 (f16, bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)",
 		       with_types(DEV_F8, DEV_I8));
 }
