@@ -16,11 +16,13 @@ struct rates {
 };
 
 _Static_assert(DEV_F32 == 0 && DEV_F64 == 1 && DEV_TF32 == 2 && DEV_F16 == 3 && DEV_BF16 == 4 &&
-		       DEV_F8 == 5 && DEV_I8 == 6,
+		       DEV_F8 == 5 && DEV_I8 == 6 && DEV_MXF8 == 7 && DEV_MXF4 == 8 &&
+		       DEV_NVF4 == 9,
 	       "the columns of the table");
 
 /* The first row that fits counts, so those of a board come before the one of all others. Columns:
- * fma_f32, fma_f64, {f32, f64, tf32, f16, bf16, f8, i8}. */
+ * fma_f32, fma_f64, {f32, f64, tf32, f16, bf16, f8, i8, mxf8, mxf4,
+ * nvf4}. */
 static const struct rates table[] = {
 	/* Volta white paper: 64 and 32 lanes, 8 tensor cores of 64 multiply-adds. */
 	{"sm_70", NULL, 0, 128, 64, {128, 64, 0, 1024}},
@@ -52,10 +54,20 @@ static const struct rates table[] = {
 	{"sm_90", "H800", 1.83e9, 256, 128, {256, 256, 2048, 4096, 4096, 8192, 8192}},
 	/* Derived from the data sheets of GB200 and HGX B200: 2.5 and 2.25 PFLOP/s of bf16 / 148 /
 	 * 8192. */
-	{"sm_100", "GB200", 2.062e9, 256, 128, {256, 128, 4096, 8192, 8192, 16384, 16384}},
-	{"sm_100", "B200", 1.856e9, 256, 128, {256, 128, 4096, 8192, 8192, 16384, 16384}},
+	{"sm_100",
+	 "GB200",
+	 2.062e9,
+	 256,
+	 128,
+	 {256, 128, 4096, 8192, 8192, 16384, 16384, 16384, 0, 32768}},
+	{"sm_100",
+	 "B200",
+	 1.856e9,
+	 256,
+	 128,
+	 {256, 128, 4096, 8192, 8192, 16384, 16384, 16384, 0, 32768}},
 	/* RTX Blackwell white paper, appendix A. */
-	{"sm_120", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 1024, 2048}},
+	{"sm_120", "GeForce", 0, 256, 4, {256, 4, 256, 512, 512, 1024, 2048, 0, 0, 4096}},
 	/* Data sheet of the MI60, which has no matrix units. */
 	{"gfx906", "MI", 0, 128, 64, {128, 64, 0, 256, 0, 0, 512}},
 	/* White papers of CDNA, CDNA 2 and CDNA 3: flops/clock/CU. f32 without matrix units is
@@ -64,7 +76,7 @@ static const struct rates table[] = {
 	{"gfx90a", NULL, 0, 256, 128, {256, 256, 0, 1024, 1024, 0, 1024}},
 	{"gfx942", NULL, 0, 256, 128, {256, 256, 1024, 2048, 2048, 4096, 4096}},
 	/* Data sheet of the MI355X: 157.3, 78.6, 2516.6 and 5033.2 TFLOP/s / 256 / 2.4 GHz. */
-	{"gfx950", NULL, 0, 256, 128, {256, 128, 0, 4096, 4096, 8192, 8192}},
+	{"gfx950", NULL, 0, 256, 128, {256, 128, 0, 4096, 4096, 8192, 8192, 8192, 16384}},
 };
 
 static const struct rates *find_rates(const struct gpu_traits *t)

@@ -134,8 +134,8 @@ static int find_dev_type(const struct desc *d, const struct layout *l, struct fa
 	}
 }
 
-/* Of types of a byte or less A must be transposed and B not, but of i8 where anything will do. With
- * scales, rows are whole blocks, at addresses of 16 bytes. */
+/* True if a type of a byte or less has A transposed and B not, and multiples; of i8 only where the
+ * library wants it. With scales, rows are whole blocks, at addresses of 16 bytes. */
 static bool sides_fit(const struct fake_gemm *p)
 {
 	const struct dev_type_traits *t = &dev_types[p->type];

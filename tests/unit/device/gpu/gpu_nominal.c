@@ -16,7 +16,7 @@ static const struct board {
 	uint32_t units;
 	double clock_mhz, memory_mhz, memory_bits, transfers;
 	/* TFLOP/s, of i8 TOP/s, dense; 0: the type is not there. And TB/s; 0: not tested. */
-	double f32, f64, tf32, f16, bf16, f8, memory, i8;
+	double f32, f64, tf32, f16, bf16, f8, memory, i8, mxf8, mxf4, nvf4;
 } boards[] = {
 	{"Tesla V100-SXM2-32GB", "sm_70", 80, 1530, 877, 4096, 2, 15.7, 7.8, 0, 125, 0, 0, 0.9},
 	{"Tesla T4", "sm_75", 40, 1590, 5001, 256, 2, 8.1, 0.254, 0, 65, 0, 0, 0.32, 130},
@@ -41,11 +41,11 @@ static const struct board {
 	{"NVIDIA GH200 480GB", "sm_90", 132, 1980, 2619, 6144, 2, 67, 67, 494, 990, 990, 1979, 4,
 	 1979},
 	{"NVIDIA B200", "sm_100", 148, 1965, 3996, 8192, 2, 74.5, 37.2, 1125, 2250, 2250, 4500, 0,
-	 4500},
+	 4500, 4500, 0, 9000},
 	{"NVIDIA GB200", "sm_100", 148, 2062, 3996, 8192, 2, 78.1, 39.1, 1250, 2500, 2500, 5000, 0,
-	 5000},
+	 5000, 5000, 0, 10000},
 	{"NVIDIA GeForce RTX 5090", "sm_120", 170, 2407, 14001, 512, 2, 104.8, 1.637, 104.8, 209.5,
-	 209.5, 419, 1.792, 838},
+	 209.5, 419, 1.792, 838, 0, 0, 1676},
 	{"AMD Instinct MI60 / MI50", "gfx906:sramecc+:xnack-", 64, 1800, 1000, 4096, 2, 14.7, 7.4,
 	 0, 29.5, 0, 0, 1.024, 59},
 	{"AMD Instinct MI100", "gfx908:sramecc+:xnack-", 120, 1502, 1200, 4096, 2, 46.1, 11.5, 0,
@@ -58,7 +58,7 @@ static const struct board {
 	{"AMD Instinct MI300A", "gfx942:sramecc+:xnack-", 228, 2100, 1300, 8192, 4, 122.6, 122.6,
 	 490.3, 980.6, 980.6, 1961.2, 5.3, 1961.2},
 	{"AMD Instinct MI355X", "gfx950:sramecc+:xnack-", 256, 2400, 0, 0, 0, 157.3, 78.6, 0,
-	 2516.6, 2516.6, 5033.2, 0, 5033.2},
+	 2516.6, 2516.6, 5033.2, 0, 5033.2, 5033.2, 10066, 0},
 };
 
 static struct gpu_traits traits_of(const struct board *p)
@@ -79,9 +79,10 @@ static void a_data_sheet_is_met_within_a_percent(void)
 		const struct board *p = &boards[i];
 		const struct gpu_traits t = traits_of(p);
 		const double wanted[DEV_TYPES] = {
-			[DEV_F32] = p->f32, [DEV_F64] = p->f64,   [DEV_TF32] = p->tf32,
-			[DEV_F16] = p->f16, [DEV_BF16] = p->bf16, [DEV_F8] = p->f8,
-			[DEV_I8] = p->i8};
+			[DEV_F32] = p->f32,  [DEV_F64] = p->f64,   [DEV_TF32] = p->tf32,
+			[DEV_F16] = p->f16,  [DEV_BF16] = p->bf16, [DEV_F8] = p->f8,
+			[DEV_I8] = p->i8,    [DEV_MXF8] = p->mxf8, [DEV_MXF4] = p->mxf4,
+			[DEV_NVF4] = p->nvf4};
 		struct dev_nominal n = {0};
 		gpu_nominal(&t, &n);
 		for (int type = 0; type < DEV_TYPES; type++)
