@@ -289,6 +289,8 @@ struct dev_ops {
 	void (*reseed)(struct dev *dev, uint64_t seed);
 	int (*copy_batch)(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
 			  const void *const *srcs, const uint64_t *bytes);
+	int (*file_read)(struct dev *dev, struct dev_stream *s, int file, uint64_t offset,
+			 void *dst, uint64_t bytes);
 	int (*clock_rate)(struct dev *dev, double *hz_p);
 	int (*stream_units)(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
 	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -402,6 +404,13 @@ static inline int dev_fill(struct dev *d, struct dev_stream *s, void *dst, uint8
 {
 	return d->ops->fill(d, s, dst, byte, bytes);
 }
+
+/* Enqueue a read of `bytes` of an open file from `offset` on into PINNED or DEVICE memory, past the
+ * page cache, by the storage and the device alone; one queue entry. The caller closes the file
+ * after it has synchronised. A file that ends before is -EIO of that sync. -EINVAL: 0 bytes.
+ * [optional] */
+int dev_file_read(struct dev *d, struct dev_stream *s, int file, uint64_t offset, void *dst,
+		  uint64_t bytes);
 
 /* Copy between ordinary host memory and device memory through a pinned buffer, and wait. For setup
  * and checks only, never timed. */

@@ -19,6 +19,7 @@ int dev_check_operations(struct dev *d);
 	SLOT(free)                                                                                 \
 	SLOT(copy)                                                                                 \
 	SLOT(copy_batch)                                                                           \
+	SLOT(file_read)                                                                            \
 	SLOT(fill)                                                                                 \
 	SLOT(stream_open)                                                                          \
 	SLOT(stream_close)                                                                         \

@@ -35,7 +35,8 @@
  *   DEV_CAP_MEMORY_CONTROL dev_memory_control(), dev_memory_bytes(), dev_stream_class()
  *   DEV_CAP_UNIT_MASK      dev_stream_units()
  *   DEV_CAP_COPY_BATCH     dev_copy_batch()
- *   DEV_CAP_GEMM_GROUPED   dev_gemm.groups; a library of its own may be opened for it */
+ *   DEV_CAP_GEMM_GROUPED   dev_gemm.groups; a library of its own may be opened for it
+ *   DEV_CAP_FILE_READ      dev_file_read(): the device reads files without the host's threads */
 #define DEV_CAPS(CAP)                                                                              \
 	CAP(DEV_CAP_GEMM, "gemm")                                                                  \
 	CAP(DEV_CAP_COPY_ENGINE, "copy_engine")                                                    \
@@ -59,7 +60,8 @@
 	CAP(DEV_CAP_MEMORY_CONTROL, "memory_control")                                              \
 	CAP(DEV_CAP_UNIT_MASK, "unit_mask")                                                        \
 	CAP(DEV_CAP_COPY_BATCH, "copy_batch")                                                      \
-	CAP(DEV_CAP_GEMM_GROUPED, "gemm_grouped")
+	CAP(DEV_CAP_GEMM_GROUPED, "gemm_grouped")                                                  \
+	CAP(DEV_CAP_FILE_READ, "file_read")
 
 #define DEV_CAP_BIT(capability, name) capability##_BIT,
 enum dev_cap_bit { DEV_CAPS(DEV_CAP_BIT) DEV_CAP_COUNT };

@@ -87,6 +87,15 @@ static int skeleton_copy_batch(struct dev *dev, struct dev_stream *s, size_t cou
 	return note_no_device();
 }
 
+/* Enqueue a read of an open file; dev_file_read() has checked that there is something to read. Goes
+ * with DEV_CAP_FILE_READ. Optional. */
+static int skeleton_file_read(struct dev *dev, struct dev_stream *s, int file, uint64_t offset,
+			      void *dst, uint64_t bytes)
+{
+	(void)dev, (void)s, (void)file, (void)offset, (void)dst, (void)bytes;
+	return note_no_device();
+}
+
 /* Enqueue setting `bytes` to one value. Required. */
 static int skeleton_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
 			 uint64_t bytes)
@@ -394,6 +403,7 @@ const struct dev_ops skeleton_ops = {
 	.free = skeleton_free,
 	.copy = skeleton_copy,
 	.copy_batch = skeleton_copy_batch,
+	.file_read = skeleton_file_read,
 	.fill = skeleton_fill,
 	.stream_open = skeleton_stream_open,
 	.stream_close = skeleton_stream_close,

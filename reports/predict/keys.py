@@ -76,6 +76,7 @@ _NEED = {
     "add_cost": "memory_adds",
     "memory_threshold": "memory_control",
     "memory_starvation": "memory_control",
+    "storage_ns": "storage_bandwidth",
 }
 LESS, MORE = "less", "more"
 LIMITS = "_bandwidth"  # rates of which the least one on a path limits it

@@ -184,6 +184,7 @@ static void set_props(struct sim_dev *d)
 	p->caps &= ~(m->memory_control ? 0u : DEV_CAP_MEMORY_CONTROL);
 	p->caps &= ~(m->tracker_entries ? 0u : DEV_CAP_TRACKER);
 	p->caps &= ~m->lacks;
+	p->caps |= m->storage_bandwidth > 0 ? DEV_CAP_FILE_READ : 0u;
 	p->caps |= m->l1_divided ? DEV_CAP_CARVEOUT : 0u;
 	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
 	p->units = m->units;

@@ -11,6 +11,7 @@
  *                        bytes); of a batch, whose copies run in order, batch_copy_ns from the
  *                        second one on
  *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
+ *   read of a file       J * (storage_ns + flow of the bytes: STORAGE); takes no engine
  *   launch, gemm         J * launch_ns, of a gemm gemm_ns more, then blocks go to units; each takes
  *                        j * J * (block_ns + peer + flow), of a gemm gemm_block_ns more
  *   chase                as a launch, and block 0 takes j * J * latency for every step. In own
@@ -114,6 +115,10 @@ static bool op_start(struct op *op)
 	case OP_FILL:
 		sim_task_start_delay(op_begin_task(op),
 				     (d->model.launch_ns + sim_op_latency_ns(op)) * op->stretch,
+				     sim_copies_start_transfer);
+		break;
+	case OP_FILE_READ:
+		sim_task_start_delay(op_begin_task(op), d->model.storage_ns * op->stretch,
 				     sim_copies_start_transfer);
 		break;
 	case OP_LAUNCH:

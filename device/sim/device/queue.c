@@ -458,6 +458,24 @@ static int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t by
 	return sim_call_end(sim_op_queue(d, op, status));
 }
 
+static int sim_file_read(struct dev *dev, struct dev_stream *s, int file, uint64_t offset,
+			 void *dst, uint64_t bytes)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = sim_op_begin(d, s, OP_FILE_READ, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = op_use(d, op, dst, bytes, "read a file into");
+	op->dst = dst;
+	op->bytes = bytes;
+	op->work->file = file;
+	op->work->offset = offset;
+	if (!status && op->work->use[0]->kind == DEV_MEM_DEVICE)
+		op_traffic(op, 0, (double)bytes, true, PATH_MEMORY);
+	return sim_call_end(sim_op_queue(d, op, status));
+}
+
 /* ------------------------------------------------------------------ values */
 
 static int queue_value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, uint32_t *at,
@@ -576,6 +594,7 @@ const struct dev_ops sim_ops = {
 	.free = sim_free,
 	.copy = sim_copy,
 	.copy_batch = sim_copy_batch,
+	.file_read = sim_file_read,
 	.fill = sim_fill,
 	.stream_open = sim_stream_open,
 	.stream_close = sim_stream_close,

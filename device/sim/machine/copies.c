@@ -4,6 +4,7 @@
 #include "device/sim/machine/kernels.h"
 #include "device/sim/machine/links.h"
 #include "device/sim/machine/memory.h"
+#include "device/sim/machine/storage.h"
 #include "device/sim/machine/streams.h"
 
 #include <string.h>
@@ -35,13 +36,15 @@ void sim_ready_remove(struct op **list, const struct op *op)
 		*list = op->ready_next;
 }
 
-static void move_bytes(const struct op *op)
+static void move_bytes(struct op *op)
 {
 	const bool moves = op->bytes && sim_memory_moves(op->stream->dev, op->bytes);
 	if (op->tracking && op->tracking->move)
 		op->tracking->move(op);
 	else if (moves && op->kind == OP_FILL)
 		memset(op->dst, (int)op->value, op->bytes);
+	else if (moves && op->kind == OP_FILE_READ)
+		sim_storage_read(op);
 	else if (moves && op->adds)
 		sim_memory_add(op->element, op->dst, op->src,
 			       op->bytes / dev_type_bytes(op->element));
@@ -87,6 +90,8 @@ void sim_copies_start_transfer(struct sim_task *task)
 		task->flow.min_ns = volume / (d->model.engine_bandwidth * 1e-9);
 		task->flow.weight = d->model.engine_weight;
 	}
+	if (op->kind == OP_FILE_READ)
+		sim_storage_need(&task->flow, op);
 	sim_task_start_flow(task, end_transfer);
 }
 

@@ -17,7 +17,7 @@ void sim_ready_remove(struct op **list, const struct op *op);
 void sim_copies_start(struct sim_dev *d);
 /* An operation has ended, or is abandoned: its engine is free, if it had one. */
 void sim_copies_release_engine(const struct op *op);
-/* Continue a copy or fill after its latency. */
+/* Continue a copy, fill or read of a file after its latency. */
 void sim_copies_start_transfer(struct sim_task *task);
 
 #endif

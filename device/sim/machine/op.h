@@ -25,6 +25,7 @@ struct sim_tracked_tile;
 enum op_kind {
 	OP_COPY,
 	OP_FILL,
+	OP_FILE_READ,
 	OP_LAUNCH,
 	OP_RECORD,
 	OP_WAIT,
@@ -70,6 +71,8 @@ struct op_work {
 	struct sim_range range[OP_USES]; /* of each use */
 	union kernel_arg arg[DEV_KERNEL_MAX_ARGS];
 	struct dev_gemm gemm;
+	int file; /* that is read from `offset` on */
+	uint64_t offset;
 	struct op_traffic traffic[]; /* of the whole operation: OP_TRAFFIC of a launch, else
 					OP_TRANSFER_TRAFFIC */
 };
@@ -100,7 +103,7 @@ struct op {
 	struct op_work *work;
 	unsigned uses, traffics;
 
-	/* copy, fill, values */
+	/* copy, fill, read of a file, values */
 	char *dst;
 	const char *src;
 	uint64_t bytes;

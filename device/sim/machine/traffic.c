@@ -49,7 +49,8 @@ bool sim_alloc_adds(const struct alloc *a)
 
 static enum dev_traffic_class class_of(const struct op *op, const struct alloc *a)
 {
-	const bool copies = op->kind == OP_COPY || op->type == &kernel_copy_type;
+	const bool copies =
+		op->kind == OP_COPY || op->kind == OP_FILE_READ || op->type == &kernel_copy_type;
 	return copies || a->dev != op->stream->dev ? DEV_COMMUNICATION : op->stream->traffic;
 }
 

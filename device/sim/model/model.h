@@ -93,10 +93,10 @@ struct sim_model {
 		link_down_bandwidth;
 	double l1_bandwidth; /* of one unit */
 	double peer_bandwidth, engine_bandwidth, unit_bandwidth;
-	double injection_bandwidth; /* 0: peer_bandwidth */
-	double far_bandwidth;
-	double uplink_bandwidth;     /* one way */
-	double flops_f32, flops_f64; /* of one unit */
+	double injection_bandwidth;             /* 0: peer_bandwidth */
+	double far_bandwidth, uplink_bandwidth; /* one way */
+	double storage_bandwidth, storage_ns;   /* STORAGE; 0, as in "default": there is none */
+	double flops_f32, flops_f64;            /* of one unit */
 	/* Rates of GEMMs in these types; 0, as in "default": there are none. */
 	double flops_tf32, flops_f16, flops_bf16, flops_f8;
 	double flops_mxf8, flops_mxf4, flops_nvf4, flops_i8; /* of i8 op/s */

@@ -23,8 +23,8 @@
  *
  * Arguments are the device lists to test, opened with DEV_CHECKED; after the word "unchecked" they
  * are opened without, and what is misuse is not done. The default is host, sim with every type of
- * GEMM, host:0,1, sim:0,1 and, unchecked, host:0,1. A list whose devices are absent is a skip.
- * Nothing asserts speed; time limits only end what would hang.
+ * GEMM and storage, host:0,1, sim:0,1 and, unchecked, host:0,1. A list whose devices are absent is
+ * a skip. Nothing asserts speed; time limits only end what would hang.
  */
 #ifndef GPUSIG_CONFORMANCE_H
 #define GPUSIG_CONFORMANCE_H
@@ -247,7 +247,7 @@ static inline void run_spec(const char *spec, const struct rule *rules, size_t c
 
 #define EVERY_TYPE                                                                                 \
 	"sim:default?flops_tf32=1e12,flops_f16=1e12,flops_bf16=1e12,flops_f8=1e12,"                \
-	"flops_i8=1e12,flops_mxf8=1e12,flops_mxf4=1e12,flops_nvf4=1e12"
+	"flops_i8=1e12,flops_mxf8=1e12,flops_mxf4=1e12,flops_nvf4=1e12,storage_bandwidth=5e9"
 
 static inline int run_specs(int argc, char **argv, const struct rule *rules, size_t count)
 {
