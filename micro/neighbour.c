@@ -64,33 +64,25 @@ static int admit(const struct bench_case *c)
 
 /* ------------------------------------------------------------------ the work */
 
-/* Pieces of an iteration: in a row, so that it meets some turns of the driver. */
-static uint64_t pieces_of(const struct bench_case *c, const struct workload *a)
+/* Time of an iteration, in which it meets some turns of the driver; one piece if it is virtual. */
+static double sample_s(const struct bench_case *c)
 {
-	const double pieces = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? 1.0 : SAMPLE_S / a->piece_s;
-	return pieces > 1.0 ? (uint64_t)pieces : 1;
+	return dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? 0.0 : SAMPLE_S;
 }
 
-static void run_pieces(struct bench_case *c, const struct workload *a, uint64_t iterations,
+/* Pieces in a row. */
+static void run_pieces(struct bench_case *c, struct workload *a, uint64_t iterations,
 		       struct neighbour *n)
 {
-	const uint64_t count = iterations * pieces_of(c, a);
-	double ns = 0.0;
-	TRY(c->status, dev_event_record(c->dev, a->stream, a->begin));
-	for (uint64_t i = 0; c->status == 0 && i < count; i++)
-		TRY(c->status, work_graph_run(a->piece));
-	TRY(c->status, dev_event_record(c->dev, a->stream, a->end));
+	workload_enqueue(a, c, iterations * workload_pieces(a, sample_s(c)));
 	if (n)
 		neighbour_keep(n, c, a->end);
-	const int drained = dev_stream_sync(c->dev, a->stream);
-	TRY(c->status, drained);
-	TRY(c->status, dev_event_elapsed_ns(c->dev, a->begin, a->end, &ns));
-	c->self_seconds = 1e-9 * ns;
+	workload_drain(a, c, &c->self_seconds);
 }
 
 static int pieces_alone(struct bench_case *c, long work, uint64_t iterations)
 {
-	const struct state *s = c->state;
+	struct state *s = c->state;
 	run_pieces(c, &s->own[work], iterations, NULL);
 	return c->status;
 }
@@ -148,8 +140,8 @@ static void model(const struct bench_case *c, long work, struct bench_model *m)
 {
 	const struct workload *a = &((const struct state *)c->state)->own[work];
 	workload_model(a, c, m);
-	m->bytes *= (double)pieces_of(c, a);
-	m->flops *= (double)pieces_of(c, a);
+	m->bytes *= (double)workload_pieces(a, sample_s(c));
+	m->flops *= (double)workload_pieces(a, sample_s(c));
 }
 
 static void model_launch(const struct bench_case *c, long arg, struct bench_model *m)

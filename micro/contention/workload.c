@@ -200,6 +200,30 @@ int workload_follow(struct workload *a, struct bench_case *c)
 	return c->status;
 }
 
+uint64_t workload_pieces(const struct workload *a, double seconds)
+{
+	const double pieces = seconds / a->piece_s;
+	return pieces > 1.0 ? (uint64_t)pieces : 1;
+}
+
+int workload_enqueue(struct workload *a, struct bench_case *c, uint64_t pieces)
+{
+	TRY(c->status, dev_event_record(a->dev, a->stream, a->begin));
+	for (uint64_t i = 0; c->status == 0 && i < pieces; i++)
+		TRY(c->status, work_graph_run(a->piece));
+	return TRY(c->status, dev_event_record(a->dev, a->stream, a->end));
+}
+
+int workload_drain(struct workload *a, struct bench_case *c, double *seconds_p)
+{
+	double ns = 0.0;
+	const int drained = dev_stream_sync(a->dev, a->stream);
+	TRY(c->status, drained);
+	TRY(c->status, dev_event_elapsed_ns(a->dev, a->begin, a->end, &ns));
+	*seconds_p = 1e-9 * ns;
+	return c->status;
+}
+
 void workload_model(const struct workload *a, const struct bench_case *c, struct bench_model *m)
 {
 	if (a->spec.kind == WORKLOAD_COMPUTE)

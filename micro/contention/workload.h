@@ -87,6 +87,13 @@ int workload_start(struct workload *a, struct bench_case *c);
 bool workload_is_due(const struct workload *a);
 int workload_follow(struct workload *a, struct bench_case *c);
 
+/* Measure it: workload_enqueue() so many pieces in a row, and workload_drain() waits for them and
+ * has their time, by the device. Return c->status. workload_pieces(): at least one, as many as take
+ * so long alone. */
+uint64_t workload_pieces(const struct workload *a, double seconds);
+int workload_enqueue(struct workload *a, struct bench_case *c, uint64_t pieces);
+int workload_drain(struct workload *a, struct bench_case *c, double *seconds_p);
+
 /* The work of a piece. The bytes of a copy count once, those of a triad three times, those of an
  * exchange in both directions. */
 void workload_model(const struct workload *a, const struct bench_case *c, struct bench_model *m);
