@@ -148,11 +148,11 @@ int reader_keep(struct reader *r, struct bench_case *c, struct dev_event *end)
 int reader_end(struct reader *r, struct bench_case *c, struct reader_meanwhile *meanwhile)
 {
 	if (r->threads)
-		r->now = reader_threads_now(r->threads);
+		r->now = (struct reader_reads){.ended = reader_threads_now(r->threads).ended,
+					       .end_ns = clock_ns()};
 	meanwhile->samples++;
 	meanwhile->reads += r->now.ended - r->mark.ended;
-	if (r->now.ended > r->mark.ended)
-		meanwhile->seconds += 1e-9 * (double)(r->now.end_ns - r->mark.end_ns);
+	meanwhile->seconds += 1e-9 * (double)(r->now.end_ns - r->mark.end_ns);
 	if (!r->threads) {
 		sync_streams(r, c);
 		return c->status;

@@ -21,7 +21,7 @@ struct reader_spec {
 /* Reads while something else was measured. */
 struct reader_meanwhile {
 	uint64_t samples, reads;
-	double seconds; /* in each sample until the last of its reads ended */
+	double seconds; /* of the samples; of each by the device until its last read ended */
 };
 
 struct reader {
