@@ -99,11 +99,11 @@ bool network_adapter_read(const char *folder, const char *bus, struct network_ad
 	find_first(device, "net/*", path);
 	if (!path[0])
 		find_first(device, "virtio*/net/*", path);
-	snprintf(adapter->interface, sizeof(adapter->interface), "%s", last_part(path));
+	snprintf(adapter->interface, sizeof(adapter->interface), "%.31s", last_part(path));
 	if (path[0])
 		read_interface(path, adapter);
 	find_first(device, "infiniband/*", path);
-	snprintf(adapter->rdma, sizeof(adapter->rdma), "%s", last_part(path));
+	snprintf(adapter->rdma, sizeof(adapter->rdma), "%.63s", last_part(path));
 	if (path[0]) {
 		adapter->link = NETWORK_LINK_UNKNOWN;
 		adapter->bytes_per_s = 0;
