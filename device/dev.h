@@ -251,6 +251,8 @@ struct dev_ops {
 	/* The environment variable by which the driver selects the devices of a process, or parts
 	 * of devices; NULL: there is none. */
 	const char *selecting_variable;
+	/* Files of dev_peer_memory_file(), NULL behind the last one; NULL: there are none. */
+	const char *const *peer_memory_files;
 
 	/* Required. */
 	/* Number of devices usable now; if 0, returns success with the reason in err_text(). */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define PCIE "PCIe"
 
@@ -20,6 +21,17 @@ int dev_links_read(struct dev *d, struct dev_links *links)
 	memset(links, 0, sizeof(*links));
 	links->numa_node = -1;
 	return 0;
+}
+
+const char *dev_peer_memory_file(const struct dev *d, const char *root)
+{
+	char path[512];
+	for (const char *const *file = d->ops->peer_memory_files; file && *file; file++) {
+		snprintf(path, sizeof(path), "%s%s", root, *file);
+		if (access(path, F_OK) == 0)
+			return *file;
+	}
+	return NULL;
 }
 
 int dev_path_read(struct dev *d, struct dev *other, struct dev_path *path)

@@ -44,11 +44,16 @@ struct dev_link {
 
 #define DEV_LINKS_MAX 64
 
+/* The driver gives DEVICE memory away as a dma-buf, which the driver of a network adapter may take.
+ * Whether that one does is not asked. */
+enum dev_dma_buf { DEV_DMA_BUF_UNKNOWN, DEV_DMA_BUF_YES, DEV_DMA_BUF_NO };
+
 struct dev_links {
 	int numa_node; /* the host's memory node next to the device; -1: unknown */
 	/* The device shares the host's memory, or reaches it coherently over a link that need not
 	 * be listed: what its PCIe link can do limits no copy. */
 	bool coherent_host;
+	enum dev_dma_buf dma_buf;
 	size_t count;
 	struct dev_link link[DEV_LINKS_MAX];
 };
@@ -56,6 +61,11 @@ struct dev_links {
 /* The links of a device, PCIe first, or else the one to the host. What is known not to be a link of
  * this board is left out. */
 int dev_links_read(struct dev *d, struct dev_links *links);
+
+/* The file of /sys that shows the kernel's module by which network adapters reach DEVICE memory
+ * themselves: the first that is there of ops->peer_memory_files. NULL: none is, or the backend has
+ * no such list. `root` is "" for this machine. */
+const char *dev_peer_memory_file(const struct dev *d, const char *root);
 
 /* Connection of two devices of one backend. "" and 0 are unknown. */
 struct dev_path {

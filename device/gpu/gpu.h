@@ -76,6 +76,7 @@ struct gpu_traits {
 	bool is_slice;         /* of a board that others use too: what the management library reads
 				  is of the whole board */
 	bool coherent_host;    /* as in struct dev_links */
+	enum dev_dma_buf dma_buf;
 	bool adds_to_host;     /* kernels add reals to pinned memory atomically, among all devices
 				  that do */
 	bool value_takes_slot; /* streams wait for values and write them by one-thread kernels */

@@ -23,6 +23,7 @@ int gpu_links_read(struct dev *dev, struct dev_links *links)
 	memset(links, 0, sizeof(*links));
 	links->numa_node = gpu_numa_node(&d->traits);
 	links->coherent_host = d->traits.coherent_host;
+	links->dma_buf = d->traits.dma_buf;
 	d->vendor->management->links(d->traits.bus, links);
 	return 0;
 }

@@ -35,6 +35,7 @@
 		{87, 2, "f64_divisor"},   /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */              \
 		ATTRIBUTE(97, 127 << 10), /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */                  \
 		ATTRIBUTE(111, 1 << 10),  /* RESERVED_SHARED_MEMORY_PER_BLOCK */                   \
+		{124, 1, "dma_buf"},      /* DMA_BUF_SUPPORTED */                                  \
 	{                                                                                          \
 		134, 0, "numa"                                                                     \
 	} /* HOST_NUMA_ID */

@@ -455,9 +455,17 @@ static int open_device(const char *model, unsigned index, unsigned listed, uint3
 
 static const char *const mpi_queries[] = {"MPIX_Query_cuda_support", NULL};
 
+/* As UCX (uct_ib_md_open) and NCCL (ncclIbGdrSupport) look for it: the driver's own module, and the
+ * one that was outside of it up to driver 460, by two names. */
+static const char *const peer_memory_files[] = {
+	"/sys/module/nvidia_peermem/version", "/sys/module/nv_peer_mem/version",
+	"/sys/kernel/mm/memory_peers/nv_mem/version",
+	"/sys/kernel/mm/memory_peers/nv_mem_nc/version", NULL};
+
 const struct dev_ops cuda_ops = {.name = "cuda",
 				 .mpi_queries = mpi_queries,
 				 .selecting_variable = "CUDA_VISIBLE_DEVICES",
+				 .peer_memory_files = peer_memory_files,
 				 .probe = probe_devices,
 				 .open = open_device,
 				 GPU_DEV_OPS};

@@ -184,6 +184,8 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 	t->unified_addressing = device_attribute(device, CUDA_UNIFIED_ADDRESSING) != 0;
 	t->coherent_host = device_attribute(device, CUDA_INTEGRATED) != 0 ||
 			   device_attribute(device, CUDA_USES_HOST_PAGE_TABLES) != 0;
+	t->dma_buf =
+		device_attribute(device, CUDA_DMA_BUF_SUPPORTED) ? DEV_DMA_BUF_YES : DEV_DMA_BUF_NO;
 	t->adds_to_host = device_attribute(device, CUDA_HOST_NATIVE_ATOMIC) != 0;
 	t->wait_value = true; /* every device supports the v2 functions */
 	t->ipc = true;

@@ -337,9 +337,17 @@ static int open_device(const char *model, unsigned index, unsigned listed, uint3
 static const char *const mpi_queries[] = {"MPIX_Query_rocm_support", "MPIX_Query_hip_support",
 					  NULL};
 
+/* As RCCL (ncclIbGdrSupport) looks for it: where the folder is depends on the kernel and on the
+ * adapter's driver. RCCL then also looks for ib_register_peer_memory_client in /proc/kallsyms. UCX
+ * takes /dev/kfd for enough, which is there without any adapter's driver. */
+static const char *const peer_memory_files[] = {"/sys/kernel/mm/memory_peers/amdkfd/version",
+						"/sys/kernel/memory_peers/amdkfd/version",
+						"/sys/memory_peers/amdkfd/version", NULL};
+
 const struct dev_ops hip_ops = {.name = "hip",
 				.mpi_queries = mpi_queries,
 				.selecting_variable = "ROCR_VISIBLE_DEVICES",
+				.peer_memory_files = peer_memory_files,
 				.probe = probe_devices,
 				.open = open_device,
 				GPU_DEV_OPS};

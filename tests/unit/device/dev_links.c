@@ -220,6 +220,25 @@ static void the_system_goes_before_the_driver(void)
 	forget_machine();
 }
 
+static void peer_memory_is_the_first_file_that_is_there(void)
+{
+	static const char *const files[] = {"/sys/module/one/version", "/sys/peers/other/version",
+					    NULL};
+	struct dev_ops ops = {.name = "test", .peer_memory_files = files};
+	const struct dev dev = {.ops = &ops};
+	strcpy(root + strlen(root) - 6, "XXXXXX");
+	require(mkdtemp(root));
+	write_under_root("1.0", "sys/module/none/version");
+	expect(dev_peer_memory_file(&dev, root) == NULL);
+	write_under_root("1.0", "sys/peers/other/version");
+	expect_str(dev_peer_memory_file(&dev, root), files[1]);
+	write_under_root("1.0", "sys/module/one/version");
+	expect_str(dev_peer_memory_file(&dev, root), files[0]);
+	ops.peer_memory_files = NULL;
+	expect(dev_peer_memory_file(&dev, root) == NULL);
+	forget_machine();
+}
+
 static void simulated_devices_report_their_model(void)
 {
 	struct dev_set set;
@@ -252,6 +271,7 @@ int main(void)
 	test(peers_are_as_fast_as_their_links);
 	test(ways_to_the_host_meet_where_the_driver_says);
 	test(the_system_goes_before_the_driver);
+	test(peer_memory_is_the_first_file_that_is_there);
 	test(simulated_devices_report_their_model);
 	return test_done();
 }
