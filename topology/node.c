@@ -6,9 +6,10 @@
  * HWLOC_THISSYSTEM=1 says that it is this machine's. Displays and accelerators that are not named
  * are left out. Simulated devices belong to no machine: with them only they are reported. For GPUs
  * the links to the host and to each other, and errors of their memory, are reported as the vendor's
- * management library gives them (topology/node/link_facts.h). These facts help to interpret the
- * numbers of the other programs. The only thing timed is the latency of a cache line between every
- * two processors that the process may use (topology/node/core_matrix.h).
+ * management library gives them (topology/node/link_facts.h), and how far they are from each
+ * network adapter (topology/node/nic_facts.h). These facts help to interpret the numbers of the
+ * other programs. The only thing timed is the latency of a cache line between every two processors
+ * that the process may use (topology/node/core_matrix.h).
  *
  *     bin/topology/node --device host
  */
@@ -17,6 +18,7 @@
 #include "topology/node/core_matrix.h"
 #include "topology/node/link_facts.h"
 #include "topology/node/machine.h"
+#include "topology/node/nic_facts.h"
 #include "topology/node/tree_text.h"
 
 #include <hwloc.h>
@@ -46,6 +48,12 @@ static int setup(struct bench_case *c)
 	return dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? 0 : machine_load(&s->topology);
 }
 
+static void report_machine(struct bench_case *c, const struct state *s)
+{
+	machine_report(c, s->topology, s->links);
+	nic_facts_report(c, s->topology, s->links);
+}
+
 static int derive(struct bench_case *c)
 {
 	struct state *s = c->state;
@@ -54,7 +62,7 @@ static int derive(struct bench_case *c)
 	if (c->status)
 		return c->status;
 	if (s->topology)
-		machine_report(c, s->topology, s->links);
+		report_machine(c, s);
 	else
 		report_simulated(c);
 	link_facts_report(c, s->links);

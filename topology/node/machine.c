@@ -91,8 +91,7 @@ static bool is_host(const struct dev *d)
 	return dev_can(d, DEV_CAP_HOST_ACCESS) && !dev_props(d)->bus[0];
 }
 
-/* The PCI device of a device; NULL where hwloc sees none. */
-static hwloc_obj_t pci_of(hwloc_topology_t topology, const struct dev *d)
+hwloc_obj_t machine_pci_of(hwloc_topology_t topology, const struct dev *d)
 {
 	return dev_props(d)->bus[0] ? hwloc_get_pcidev_by_busidstring(topology, dev_props(d)->bus)
 				    : NULL;
@@ -101,7 +100,7 @@ static hwloc_obj_t pci_of(hwloc_topology_t topology, const struct dev *d)
 /* Object that a device is attached to; the whole machine if hwloc does not know it. */
 static hwloc_obj_t parent_of(hwloc_topology_t topology, const struct dev *d)
 {
-	hwloc_obj_t pci = pci_of(topology, d);
+	hwloc_obj_t pci = machine_pci_of(topology, d);
 	return pci ? hwloc_get_non_io_ancestor_obj(topology, pci) : hwloc_get_root_obj(topology);
 }
 
@@ -157,7 +156,7 @@ static void report_caches(struct bench_case *c, hwloc_topology_t topology)
 static bool is_named(const struct machine *m, hwloc_obj_t pci)
 {
 	for (size_t i = 0; i < m->devices->count; i++)
-		if (pci_of(m->topology, m->devices->dev[i]) == pci)
+		if (machine_pci_of(m->topology, m->devices->dev[i]) == pci)
 			return true;
 	return false;
 }
@@ -224,7 +223,7 @@ static void report_devices(struct bench_case *c, const struct machine *m)
 {
 	for (size_t i = 0; i < m->devices->count; i++) {
 		const struct dev *d = m->devices->dev[i];
-		hwloc_obj_t pci = pci_of(m->topology, d);
+		hwloc_obj_t pci = machine_pci_of(m->topology, d);
 		char *cpus = pci ? list_of(hwloc_get_non_io_ancestor_obj(m->topology, pci)->cpuset)
 				 : NULL;
 		struct text place = {0};

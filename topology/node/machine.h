@@ -18,6 +18,9 @@ int machine_load(hwloc_topology_t *loaded);
 void machine_report(struct bench_case *c, hwloc_topology_t topology,
 		    const struct device_links *links);
 
+/* The PCI device of a device; NULL where hwloc sees none. */
+hwloc_obj_t machine_pci_of(hwloc_topology_t topology, const struct dev *d);
+
 /* The fact device_I: what it is, and where. */
 void machine_report_device(struct bench_case *c, size_t at, const char *place);
 
