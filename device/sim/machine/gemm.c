@@ -29,8 +29,8 @@
  * order.
  *
  * GROUPS. A grouped GEMM is one launch of the tiles of all its groups, group after group, none with
- * rows of two. Each matrix of B of a group with rows passes memory as that of a GEMM of its rows
- * would.
+ * rows of two. Tiles are those of a GEMM of the rows of its tallest group. Each matrix of B of a
+ * group with rows passes memory as that of a GEMM of its rows would.
  *
  * A GEMM with first_row computes the rows of tiles in another order, at the same cost.
  */
@@ -287,11 +287,13 @@ static bool is_too_large(const struct sim_dev *d, const struct dev_gemm *g, uint
 /* Halves the longer side first: a square tile moves the fewest bytes. */
 static struct cut cut_by_model(const struct sim_dev *d, const struct dev_gemm *g)
 {
+	struct dev_gemm alone = *g;
+	alone.m = tallest_group(g);
+	alone.groups = 0;
 	uint32_t rows = d->model.gemm_tile,
 		 columns = d->model.gemm_tile_columns ? d->model.gemm_tile_columns : rows;
-	const uint32_t tallest = tallest_group(g);
-	while (is_too_large(d, g, rows, columns) && (rows > 1 || columns > 1)) {
-		bool rows_idle = rows > tallest && rows > 1,
+	while (is_too_large(d, &alone, rows, columns) && (rows > 1 || columns > 1)) {
+		bool rows_idle = rows > alone.m && rows > 1,
 		     columns_idle = columns > g->n && columns > 1;
 		if (rows_idle || (!columns_idle && rows >= columns))
 			rows /= 2;

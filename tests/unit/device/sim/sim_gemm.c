@@ -109,6 +109,23 @@ static void groups_are_one_launch_of_all_tiles(void)
 	sim_end();
 }
 
+/* 4 units: alone, a row of 64 columns has 4 tiles of 1 x 16; so has each of 4 groups. */
+static void groups_have_the_tiles_of_one_gemm(void)
+{
+	sim_begin(PLAIN "gemm_tile = 64\ngemm_tile_min = 16\nllc_bandwidth = 1e15\n"
+			"slots_per_unit = 1\n");
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
+	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
+	struct dev_gemm g =
+		PACKED_GEMM(4, 64, 64, .type = DEV_F32, .a = memory, .b = memory + (1 << 20),
+			    .c = memory + (2 << 20), .groups = 4, .group_rows = {1, 1, 1, 1});
+	const double alone_ns = gemm_ns(s, memory, 1, 64, 64, 0);
+	expect_near(alone_ns, 2.0 * 1 * 16 * 64, PICOSECOND);
+	expect_near(gemm_ns_of(s, &g), 4 * alone_ns, PICOSECOND);
+	sim_end();
+}
+
 /* The matrices of B of the groups with rows pass memory, of 1 byte/ns, once. */
 static void groups_with_rows_read_their_weights(void)
 {
@@ -425,6 +442,7 @@ int main(void)
 	test(caches_pass_a_share_of_tiles);
 	test(blocks_share_textbook_tiles);
 	test(groups_are_one_launch_of_all_tiles);
+	test(groups_have_the_tiles_of_one_gemm);
 	test(groups_with_rows_read_their_weights);
 	test(gemm_follows_its_matrices);
 	test(every_type_has_its_rate);
