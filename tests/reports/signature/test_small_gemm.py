@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the page says of GEMMs of few rows and of experts."""
+"""Sentences of the page about GEMMs of few rows and of experts."""
 
 from __future__ import annotations
 
