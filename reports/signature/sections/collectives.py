@@ -272,7 +272,13 @@ def _indexing_text(place: Json) -> str:
 
 def _tail_text(place: Json) -> str:
     rows = [row for row in place["tails"] if row["p99"] and row["size"] > _TOLD_TAIL]
-    parts = ["%s %s (%s)" % (size(row["size"]), human(row["p99"], "s"), row["algorithm"]) for row in rows]
+    library = {row["size"]: row["p99"] for row in rows if row["algorithm"] == LIBRARY}
+    parts = [
+        "%s at %s" % (human(row["p99"], "s"), size(row["size"]))
+        + (" (library %s)" % human(library[row["size"]], "s") if row["size"] in library else "")
+        for row in rows
+        if row["algorithm"] != LIBRARY
+    ]
     return "p99 of one at a time: %s" % listing(parts, 8) if parts else ""
 
 
