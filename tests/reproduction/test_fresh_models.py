@@ -66,6 +66,16 @@ class Laws(unittest.TestCase):
         self.assertAlmostEqual(fresh.of_weights(ROUND, "grouped_gemm_bandwidth", where), moved / together, -3)
         self.assertIsNone(fresh.of_weights(ROUND, "x", {**where, "routing": "uneven"}))
 
+    def test_attention_moves_keys_and_values_once_and_parts_twice(self) -> None:
+        # 8 heads of 1024 keys; 20 blocks at once are two parts of each.
+        cached, queries, partial = 8 * 2 * 1024 * 128 * 4, 32 * 128 * 4, 2 * 32 * 132 * 4
+        read = 1.5e-6 + cached / 1e12
+        fused = 1.5e-6 + (cached + queries + partial) / 1e12 + 1.5e-6 + (partial + queries) / 4e12
+        where = {"type": "f32", "phase": "decode-1K"}
+        self.assertAlmostEqual(fresh.of_attention(ROUND, "attention_decode_read_share", where), read / fused)
+        # The smallest square, of 512 times a power of two, with 20 tiles of 128.
+        self.assertEqual(fresh.large_side(ROUND), 1024)
+
     def test_a_level_is_the_first_that_holds_the_footprint(self) -> None:
         self.assertAlmostEqual(fresh.read_rate(ROUND, 40960), 20e12)
         self.assertAlmostEqual(fresh.read_rate(ROUND, 40961), 4e12)
