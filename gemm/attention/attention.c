@@ -12,6 +12,7 @@
 #define DEPTH DEV_ATTENTION_DEPTH
 #define KEYS_MULTIPLE 32u
 #define MAX_KEYS (UINT64_C(1) << 24)
+#define LEAST_CHECKED 8u
 /* A mean of values below 1, computed in f32 and rounded to bf16. */
 #define LARGEST_MEAN 1.01
 
@@ -127,18 +128,34 @@ static double answer_row(const struct attention *a, uint64_t row, double *weight
 	return sqrt(squares) / sum;
 }
 
+static uint32_t count_checked(const struct attention *a)
+{
+	const uint64_t rows = (uint64_t)a->heads * a->rows,
+		       some = ATTENTION_ANSWERS / (2 * DEPTH * (uint64_t)a->keys);
+	const uint64_t most = some > LEAST_CHECKED ? some : LEAST_CHECKED;
+	return (uint32_t)(rows < most ? rows : most);
+}
+
+static void compute_answers(struct attention *a, struct bench_case *c)
+{
+	const uint64_t rows = (uint64_t)a->heads * a->rows;
+	a->checked_rows = count_checked(a);
+	a->checked = bench_alloc_host(c, a->checked_rows * sizeof(*a->checked));
+	a->spread = bench_alloc_host(c, a->checked_rows * sizeof(*a->spread));
+	a->answers = bench_alloc_host(c, a->checked_rows * DEPTH * sizeof(*a->answers));
+	double *weights = bench_alloc_host(c, a->keys * sizeof(*weights));
+	for (uint32_t i = 0; c->status == 0 && i < a->checked_rows; i++) {
+		a->checked[i] = a->checked_rows == rows ? i : (uint32_t)(rng_u64(&c->rng) % rows);
+		a->spread[i] = answer_row(a, a->checked[i], weights, a->answers + i * DEPTH);
+	}
+}
+
 int attention_open(struct attention *a, struct bench_case *c)
 {
 	a->q = bench_gemm_operand(&a->operands, c, a->heads * a->rows, DEPTH, &a->host_q);
 	a->kv = bench_gemm_operand(&a->operands, c, 2 * a->heads * a->keys, DEPTH, &a->host_kv);
-	if (c->status || !bench_checked(c))
-		return c->status;
-	a->answers = bench_alloc_host(c, ATTENTION_CHECKED * DEPTH * sizeof(*a->answers));
-	double *weights = bench_alloc_host(c, a->keys * sizeof(*weights));
-	for (uint32_t i = 0; c->status == 0 && i < ATTENTION_CHECKED; i++) {
-		a->checked[i] = (uint32_t)(rng_u64(&c->rng) % ((uint64_t)a->heads * a->rows));
-		a->spread[i] = answer_row(a, a->checked[i], weights, a->answers + i * DEPTH);
-	}
+	if (c->status == 0 && bench_checked(c))
+		compute_answers(a, c);
 	return c->status;
 }
 
@@ -175,7 +192,7 @@ static int compare_rows(const struct attention *a, const void *found, enum dev_t
 						   "below 1",
 						   (unsigned long long)i, j, row[j]);
 	}
-	for (uint32_t i = 0; i < ATTENTION_CHECKED; i++) {
+	for (uint32_t i = 0; i < a->checked_rows; i++) {
 		element_load_array(type, found, (uint64_t)a->checked[i] * DEPTH, DEPTH, row);
 		int status = compare_row(a, i, row, type);
 		if (status)

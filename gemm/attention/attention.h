@@ -8,7 +8,8 @@
  * allocation, all keys before all values. They are drawn in [-1, 1) and repeat as operands of GEMMs
  * do (bench/bench_gemm.h); so do queries.
  *
- * The check. Of ATTENTION_CHECKED random rows the answer is computed in double from its definition.
+ * The check. The answer is computed in double from its definition, of all rows where that takes at
+ * most ATTENTION_ANSWERS products, else of as many random ones, but of 8.
  * A weight p has a relative error e of its own, which is random, so an element of the result is off
  * by e sqrt(sum of p^2 v^2) <= e R, R = sqrt(sum of p^2), a common factor of the weights being lost
  * in their quotient. e is ATTENTION_TOLERANCE eps of f32 (1 + sqrt(keys) / 16) for arithmetic in
@@ -16,7 +17,7 @@
  * rounded to it between the steps, 2^-6 besides: eight times what one rounding leaves. A key too
  * few changes an element by about half its weight, R / (2 sqrt(keys)): in f32 it is found among a
  * hundred thousand, in bf16 among some hundreds, and there among more if a thousandth of them is
- * missing. Of all other rows the check asks that they are means of V, within [-1, 1].
+ * missing. All rows must be means of V, within [-1, 1].
  */
 #ifndef GPUSIG_ATTENTION_H
 #define GPUSIG_ATTENTION_H
@@ -25,7 +26,7 @@
 #include "device/kernels.h"
 
 #define ATTENTION_GROUP 4u
-#define ATTENTION_CHECKED 8u
+#define ATTENTION_ANSWERS (UINT64_C(1) << 27)
 #define ATTENTION_TOLERANCE 60.0
 
 struct attention {
@@ -35,8 +36,8 @@ struct attention {
 	void *q, *kv;
 	uint64_t q_bytes, k_bytes, scores_bytes; /* of all heads; V has as many as K */
 	struct element_matrix host_q, host_kv;
-	uint32_t checked[ATTENTION_CHECKED];
-	double *answers, spread[ATTENTION_CHECKED]; /* rows; their R */
+	uint32_t *checked, checked_rows;
+	double *answers, *spread; /* rows; their R */
 };
 
 /* For an axis' `accept`: "decode-KEYS", one query of each head, or "prefill-KEYS", as many queries

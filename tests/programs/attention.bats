@@ -94,13 +94,13 @@ says() {
 	printf '%sllc_tracked = 1\nllc_writes = through\n' "$base" >tracks.model
 	printf '%sllc_bytes = 1024\n' "$base" >without.model
 	for phase in decode-1K prefill-128; do
-		measure sim:./tracks.model --phase "$phase" --variant fused,read
+		measure sim:./tracks.model --phase "$phase" --heads 2 --variant fused,read
 		[ "$status" = 0 ] && printf '%s\n' "$output" >$phase
-		measure sim:./without.model --phase "$phase" --variant fused,read
+		measure sim:./without.model --phase "$phase" --heads 2 --variant fused,read
 		[ "$status" = 0 ] && printf '%s\n' "$output" >>$phase
 	done
 	json '[abs(a["read"] - b["read"]) < 0.01 * b["read"] and a["fused"] > 0.95 * b["fused"] for a, b in
-		[[{v["name"]: v["median_s"] for v in c["variants"]} for c in cases]]] == [True]' 'cases[0]["facts"]["operand_sets"] > 2' <decode-1K
+		[[{v["name"]: v["median_s"] for v in c["variants"]} for c in cases]]] == [True]' 'cases[0]["facts"]["operand_sets"] >= 2' <decode-1K
 	json '[a["read"] < 0.8 * b["read"] for a, b in [[{v["name"]: v["median_s"] for v in c["variants"]} for c in cases]]] == [True]' \
 		'"operand_sets" not in cases[0]["facts"]' <prefill-128
 	printf '%sllc_bytes = 0\n' "$base" >unknown.model
@@ -110,7 +110,7 @@ says() {
 }
 
 @test "a wrong result is found, whichever kernel or GEMM it comes from" {
-	for every in 1 2 3 5; do
+	for every in 1 2 3; do
 		printf 'like = quiet\ncorrupt_launch_every = %d\n' $every >wrong.model
 		for variant in fused chain; do
 			for phase in decode-256 prefill-32; do
@@ -124,7 +124,7 @@ says() {
 
 @test "results are right in either type on the host and on GPUs that are fake, with several sequences and odd heads" {
 	# shellcheck disable=SC2046 # a list of words
-	measure host $(budget_for host 5s) --phase decode-96,prefill-32 --heads 3 --batch 2
+	measure host $(budget_for host 60s) --phase decode-96,prefill-32 --heads 3 --batch 2
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	json "none([c['key'] for c in cases if c['check']['status'] != 'ok'])" 'len(cases) == 2' <<<"$output"
 	need_fakes
