@@ -9,15 +9,15 @@
  * do (bench/bench_gemm.h); so do queries.
  *
  * The check. The answer is computed in double from its definition, of all rows where that takes at
- * most ATTENTION_ANSWERS products, else of as many random ones, but of 8.
- * A weight p has a relative error e of its own, which is random, so an element of the result is off
- * by e sqrt(sum of p^2 v^2) <= e R, R = sqrt(sum of p^2), a common factor of the weights being lost
- * in their quotient. e is ATTENTION_TOLERANCE eps of f32 (1 + sqrt(keys) / 16) for arithmetic in
- * f32, where the root is the growth of running sums; and of bf16, where scores and weights are
- * rounded to it between the steps, 2^-6 besides: eight times what one rounding leaves. A key too
- * few changes an element by about half its weight, R / (2 sqrt(keys)): in f32 it is found among a
- * hundred thousand, in bf16 among some hundreds, and there among more if a thousandth of them is
- * missing. All rows must be means of V, within [-1, 1].
+ * most ATTENTION_ANSWERS products, else of as many random ones as do, at least 8. A weight p has a
+ * relative error e of its own, which is random, so an element of the result is off by e sqrt(sum of
+ * p^2 v^2) <= e R, R = sqrt(sum of p^2), a common factor of the weights being lost in their
+ * quotient. e is ATTENTION_TOLERANCE eps of f32 (1 + sqrt(keys) / 16) for arithmetic in f32, where
+ * the root is the growth of running sums; and of bf16, where scores and weights are rounded to it
+ * between the steps, 2^-6 besides: eight times what one rounding leaves. A key too few changes an
+ * element by about half its weight, R / (2 sqrt(keys)): in f32 it is found among a hundred
+ * thousand, in bf16 among some hundreds, and there among more if a thousandth of them is missing.
+ * All rows must be means of V, within [-1, 1].
  */
 #ifndef GPUSIG_ATTENTION_H
 #define GPUSIG_ATTENTION_H
