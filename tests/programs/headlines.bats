@@ -51,6 +51,7 @@ for name, lists in found.items():
 # A device without data has the lists of GPU-class devices, whatever its size.
 @test "of GPU-class devices" {
 	printf '%s\n' 'like = quiet' 'data = none' 'memory_bytes = 192G' >a.model
+	printf 'flops_%s = 1e12\n' i8 mxf8 mxf4 nvf4 >>a.model
 	on "sim:$PWD/a.model:0,1"
 	"$bin/gemm/efficiency" --device "sim:$PWD/a.model" --list >list
 	grep -qx 'type=f32 shape=square mflop=2000000' list
