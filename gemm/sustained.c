@@ -19,7 +19,7 @@
 #include "lib/err.h"
 
 static const struct axis axes[] = {
-	BENCH_PLAIN_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_GEMM_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8,i8,mxf8,mxf4,nvf4"),
 	BENCH_GEMM_SHAPES(.quick = "n1024", .gpu_class = "square"),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "100", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
@@ -27,7 +27,9 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_quantity_row quantities[] = {
-	{"sustained_flop_rate", BENCH_OBSERVED, .unit = "flop/s"}, {0}};
+	{"sustained_flop_rate", BENCH_OBSERVED, .unit = "flop/s"},
+	{"sustained_op_rate", BENCH_OBSERVED, .unit = "op/s"},
+	{0}};
 
 #define OF_TYPE(type) "type=" type " shape=n1024|square|n1024 minutes=0"
 static const struct bench_metric primary[] = {
@@ -90,14 +92,16 @@ static int derive(struct bench_case *c)
 {
 	const struct dev_nominal *nominal = &dev_props(c->dev)->nominal;
 	const struct state *s = c->state;
+	const bool integers = dev_type_is_integer(s->gemm.type);
 	const struct train_names names = {.work = shape_flops(&s->gemm.shape),
-					  .rate = "sustained_flop_rate",
-					  .unit = "flop/s",
+					  .rate = integers ? "sustained_op_rate"
+							   : "sustained_flop_rate",
+					  .unit = integers ? "op/s" : "flop/s",
 					  .nominal = nominal->gemm_flops[s->gemm.type],
 					  .is_bound = !nominal->clock_varies,
 					  .follows_clock = true,
-					  .energy = "energy_per_flop",
-					  .energy_unit = "J/flop"};
+					  .energy = integers ? "energy_per_op" : "energy_per_flop",
+					  .energy_unit = integers ? "J/op" : "J/flop"};
 	bench_gemm_facts(&s->gemm, c);
 	train_derive(&s->train, c, &names);
 	return c->status;
@@ -106,7 +110,8 @@ static int derive(struct bench_case *c)
 static const struct bench bench = {
 	.name = "gemm/sustained",
 	.question = "what GEMM rate does the device sustain?",
-	.formula = "sustained_flop_rate = 2 M N K / time of a GEMM, in the second half of two "
+	.formula = "sustained_flop_rate (of i8: sustained_op_rate) = 2 M N K / time of a GEMM, in "
+		   "the second half of two "
 		   "seconds, or of --minutes, back to back; sustained_share = that / the rate of "
 		   "samples of a few milliseconds",
 	.timed = "the vendor's GEMM on touched random data, between events on the device",

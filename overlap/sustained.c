@@ -20,7 +20,7 @@
 #include <errno.h>
 
 static const struct axis axes[] = {
-	BENCH_GEMM_TYPES(.quick = "main"),
+	BENCH_PLAIN_TYPES(.quick = "main"),
 	BENCH_GEMM_SHAPES(.quick = "n512", .simulated = "n256", .gpu_class = "n8192"),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "100", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),

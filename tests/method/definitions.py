@@ -281,6 +281,7 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/grouped", "bandwidth"): weights_bound,
     ("gemm/small_batch", "bandwidth"): weights_bound,
     ("gemm/sustained", "sustained_flop_rate"): nominal_flops,
+    ("gemm/sustained", "sustained_op_rate"): nominal_flops,
     ("micro/copy_path", "bandwidth"): copy_bound,
     ("micro/memory", "bandwidth"): memory_bound,
     ("micro/memory", "memory_bandwidth"): nominal_memory,

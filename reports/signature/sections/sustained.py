@@ -14,8 +14,8 @@ from reports.signature.section import Figure, Panels, Section, SectionSpec
 from reports.signature.sections import generic
 
 KEPT = 100  # points of a course
-_RATES = ("sustained_flop_rate", "sustained_bandwidth")
-_ENERGIES = ("energy_per_flop", "energy_per_byte")
+_RATES = ("sustained_flop_rate", "sustained_op_rate", "sustained_bandwidth")
+_ENERGIES = ("energy_per_flop", "energy_per_op", "energy_per_byte")
 _NAMES = (
     *_RATES,
     *_ENERGIES,
