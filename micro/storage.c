@@ -245,12 +245,10 @@ static int derive(struct bench_case *c)
 	for (unsigned i = 0; i < WORKLOADS; i++) {
 		const struct reader_meanwhile *m = &s->meanwhile[i];
 		if (m->samples)
-			bench_value(c, "read_bandwidth", (int)(WITH_READ + ROWS * i),
-				    (double)m->reads * (double)s->reader.file.chunk_bytes /
-					    m->seconds,
-				    "byte/s",
-				    "bytes of reads that ended in samples / the time until the "
-				    "last one had");
+			bench_value(
+				c, "read_bandwidth", (int)(WITH_READ + ROWS * i),
+				(double)m->reads * (double)s->reader.file.chunk_bytes / m->seconds,
+				"byte/s", "bytes of reads that ended in the samples / their time");
 	}
 	if (s->reader.file.where[0])
 		bench_fact_text(c, "file_system", s->reader.file.where);
