@@ -25,6 +25,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
         "micro/copy_contention",
         "micro/contention",
         "micro/neighbour",
+        "micro/storage",
         "overlap/ficco",
         "overlap/collective",
         "overlap/sustained",

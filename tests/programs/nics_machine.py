@@ -26,7 +26,11 @@ def element(kind, extra, processors=None):
 
 
 def pci(kind, address, code, extra=""):
-    element(kind, 'pci_busid="%s" pci_type="%s [15b3:1021] [0000:0000] 00" pci_link_speed="0" %s>' % (address, code, extra))
+    element(
+        kind,
+        'pci_busid="%s" pci_type="%s [15b3:1021] [0000:0000] 00" pci_link_speed="0" %s>'
+        % (address, code, extra),
+    )
 
 
 def package(number, nodes, first):
@@ -48,7 +52,12 @@ def write(words, depth):
     if words[0] == "host":
         element("Bridge", 'bridge_type="0-1" depth="0" bridge_pci="0000:[%s]">' % words[1])
     elif words[0] == "bridge":
-        pci("Bridge", words[1], "0604", 'bridge_type="1-1" depth="%d" bridge_pci="0000:[%s]"' % (depth, words[2]))
+        pci(
+            "Bridge",
+            words[1],
+            "0604",
+            'bridge_type="1-1" depth="%d" bridge_pci="0000:[%s]"' % (depth, words[2]),
+        )
     else:
         pci("PCIDev", words[1], {"gpu": "0302", "nic": "0207"}[words[0]])
 
@@ -69,9 +78,15 @@ def main():
     lines = [line.rstrip() for line in sys.stdin if line.strip()]
     heads = [line.split() for line in lines if line.startswith("package")]
     total = sum(int(head[2]) if len(head) > 2 else 1 for head in heads)
-    print('<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">')
+    print(
+        '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">'
+    )
     all_of_them = hex((1 << total) - 1)
-    element("Machine", 'os_index="0" allowed_cpuset="%s" allowed_nodeset="%s">' % (all_of_them, all_of_them), range(total))
+    element(
+        "Machine",
+        'os_index="0" allowed_cpuset="%s" allowed_nodeset="%s">' % (all_of_them, all_of_them),
+        range(total),
+    )
     at = first = 0
     while at < len(lines):
         words = lines[at].split()
