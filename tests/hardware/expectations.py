@@ -34,6 +34,7 @@ UNITS = {
     "TB/s": (1e12, "byte/s"),
     "GB/s": (1e9, "byte/s"),
     "TFLOP/s": (1e12, "flop/s"),
+    "TOP/s": (1e12, "op/s"),
     "us": (1e-6, "s"),
     "ns": (1e-9, "s"),
 }
