@@ -78,9 +78,8 @@ def main():
     lines = [line.rstrip() for line in sys.stdin if line.strip()]
     heads = [line.split() for line in lines if line.startswith("package")]
     total = sum(int(head[2]) if len(head) > 2 else 1 for head in heads)
-    print(
-        '<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">'
-    )
+    print('<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">')
+    print('<topology version="2.0">')
     all_of_them = hex((1 << total) - 1)
     element(
         "Machine",

@@ -8,12 +8,13 @@ from typing import Dict, List, Optional, Tuple
 from reports.page.charts import LineChart, Mark, Series
 from reports.records.curves import why_invalid
 from reports.records.jsonl import Json
-from reports.records.quantity import human, percent
+from reports.records.quantity import human, percent, size
 from reports.records.records import Case, CourseRow, Derived
 from reports.signature.section import Figure, Panels, Section, SectionSpec
 from reports.signature.sections import generic
 
 KEPT = 100  # points of a course
+_BYTES = ("size", "footprint")  # axes
 _RATES = ("sustained_flop_rate", "sustained_op_rate", "sustained_bandwidth")
 _ENERGIES = ("energy_per_flop", "energy_per_op", "energy_per_byte")
 _NAMES = (
@@ -85,7 +86,11 @@ def _minutes(case: Case) -> str:
 
 
 def _label(case: Case) -> str:
-    shown = [str(v) for name, v in case.axes.items() if name not in ("mflop", "minutes")]
+    shown = [
+        size(float(v)) if name in _BYTES else str(v)
+        for name, v in case.axes.items()
+        if name not in ("mflop", "minutes")
+    ]
     return " ".join(shown) or case.key
 
 
