@@ -51,6 +51,8 @@ NEEDS: Tuple[Need, ...] = (
     Need("copy_engine", "micro/copy_engines"),
     Need("copy_engine", "micro/copy_queue"),
     Need("copy_engine", "micro/link_contention"),
+    Need("copy_engine", "micro/storage", variant=r".*copy.*"),
+    Need("gemm", "micro/storage", variant=r".*gemm.*"),
     Need("copy_batch", "micro/copy_command", variant=r"batch"),
     Need("priority", "micro/copy_queue", variant=r"high_.*|.*_priority"),
     Need("priority", "micro/priority"),

@@ -121,7 +121,7 @@ class Lacking(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             for capability, line in {NONE: "", **MODELS}.items():
                 model = Path(name) / f"{capability}.model"
-                model.write_text(f"like = quiet\n{line}\n", encoding="utf-8")
+                model.write_text(f"like = quiet\nstorage_bandwidth = 5e9\n{line}\n", encoding="utf-8")
                 cls.runs[capability] = {
                     program: measure(program, model, capability) for program in programs()
                 }
