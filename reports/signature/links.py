@@ -17,7 +17,7 @@ MAX_DEVICES = 64  # DEV_MAX in device/dev.h
 
 _FACT = re.compile(r"(link|path)_([0-9]{1,3})_([0-9]{1,3})\Z")
 _ERRORS = re.compile(r"memory_errors_([0-9]{1,3})\Z")
-_MEETING = {
+MEETING = {
     "device": "one board",
     "switch": "one PCIe switch",
     "switches": "PCIe switches",
@@ -125,7 +125,7 @@ def between(found: Links, one: int, other: int) -> str:
     switch = next((link for link in found.of(one) if link.to == "switch" and link.kind == kind), None)
     if switch:
         return "%s through a switch" % switch.text
-    where = _MEETING.get(path.get("meet", ""), "")
+    where = MEETING.get(path.get("meet", ""), "")
     rate = real_in(path.get("bytes_per_s", ""))
     one_way = "%s one way" % human(rate, "byte/s") if rate else ""
     access = "no access" if path.get("access", "yes") != "yes" else ""

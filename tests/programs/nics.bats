@@ -66,10 +66,10 @@ page() {
 # eight: as machines of eight devices are built: behind each of eight host bridges a switch with a device and an adapter, and one more
 # adapter at each package.
 eight() {
-	local place i=0
+	local i=0
 	for package in 0 1; do
 		echo "package $package"
-		for place in 0 1 2 3; do
+		for _ in 0 1 2 3; do
 			printf '  host %x0-%xf\n    bridge 0000:%x0:01.0 %x0-%xf\n      bridge 0000:%xe:00.0 %x0-%xf\n' $i $i $i $i $i $i $i $i
 			printf '        bridge 0000:%xf:00.0 %x0-%xf\n          gpu 0000:%02x:00.0\n' $i $i $i $((++i))
 			printf '        bridge 0000:%xf:01.0 %x0-%xf\n          nic 0000:%x8:00.0\n' $i $i $i $i

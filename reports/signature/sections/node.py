@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Dict, List
 
-from reports.signature import core_latency
+from reports.signature import core_latency, nics
 from reports.records.jsonl import Json, is_number
 from reports.signature.link_drawing import draw_links
 from reports.signature.links import between, findings_of, links_of, to_host
@@ -52,7 +52,12 @@ def summary(section: Section) -> str:
     if not text:
         return generic.nothing(section)
     virtual = section.group.run.provenance.get("virtual_machine") in (1, "true", "True")
-    return ("The node has %s. %s" % (text, core_latency.sentence(_pairs(section), virtual))).strip()
+    sentences = [
+        "The node has %s." % text,
+        nics.sentence(facts),
+        core_latency.sentence(_pairs(section), virtual),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def fact_text(name: str, value: object) -> str:
@@ -99,7 +104,8 @@ def _link_figures(facts: Dict[str, object]) -> List[Figure]:
 
 
 def findings(section: Section) -> List[Finding]:
-    return findings_of(_all(section))
+    facts = _all(section)
+    return findings_of(facts) + nics.findings(facts)
 
 
 def figures(section: Section) -> List[Figure]:
@@ -110,7 +116,7 @@ def figures(section: Section) -> List[Figure]:
         caption = "Parts of the machine, nested. Of identical ones one is drawn, with their number."
         shown.append(Panels([t for t in trees if t], caption, wide=True))
     shown += core_latency.figures(_pairs(section), str(facts.get("core_latency_not_measured") or ""))
-    shown += _link_figures(facts)
+    shown += _link_figures(facts) + nics.figures(facts)
     rows = [{"fact": name.replace("_", " "), "found": fact_text(name, v)} for name, v in facts.items()]
     return shown or table(rows, words=2)
 
