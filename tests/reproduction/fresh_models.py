@@ -304,7 +304,7 @@ def of_copy_path(m: Model, name: str, where: dict) -> Optional[float]:
     units = unit_rate(m) / 2  # a copy is read and written
     way = where["direction"]
     alpha = ns(m.copy_ns + (m.peer_latency_ns if way == "peer" else 0))
-    if name.endswith("load_latency_4k"):
+    if name.endswith("latency_4k"):
         return ns(m.host_call_ns + m.host_sync_ns) + alpha + size / of_engine[way]
     if name == "both_ways_engine_bandwidth":
         return 2 * size / (alpha + size / min(of_engine["up"], of_engine["down"]))
