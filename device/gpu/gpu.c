@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/backends.h"
 #include "device/gpu/gpu_dev.h"
 #include "device/gpu/gpu_nominal.h"
 #include "device/gpu/gpu_numa.h"
@@ -249,6 +250,8 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 	gpu_gemm_open(d, want);
 	d->dev.props.caps = device_capabilities(d, count) |
 			    (gpu_comm_supported(d, count, want) ? DEV_CAP_COLLECTIVES : 0);
+	err_note(-ENOTSUP, "GPUDirect Storage is not supported by this program yet");
+	dev_keep_lack(&d->dev, DEV_CAP_FILE_READ_BIT);
 	return 0;
 }
 
