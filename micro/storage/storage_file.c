@@ -17,9 +17,14 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* From linux/magic.h. */
-#define TMPFS 0x01021994
-#define RAMFS 0x858458f6
+/* File systems of which reads come from memory, direct or not, by the numbers that statfs() gives
+ * (linux/magic.h; OpenZFS, sys/fs/zfs.h). */
+static const struct {
+	uint32_t magic;
+	const char *why;
+} unfit[] = {{0x01021994, "is in memory (tmpfs), where no storage is read"},
+	     {0x858458f6, "is in memory (ramfs), where no storage is read"},
+	     {0x2fc12fc1, "is ZFS, which may answer direct reads from a cache of its own"}};
 
 #define FREE_SHARE 8
 
@@ -57,11 +62,10 @@ static int check_file_system(struct storage_file *f, const char *folder, uint64_
 	if (statfs(folder, &fs) || stat(folder, &s))
 		return err_note(-ENOTSUP, "%s: %s", folder, strerror(errno));
 	find_mount(f, s.st_dev);
-	if ((uint32_t)fs.f_type == TMPFS || (uint32_t)fs.f_type == RAMFS)
-		return err_note(-ENOTSUP,
-				"%s is in memory (tmpfs), where no storage is read; --folder takes "
-				"one on a disk",
-				folder);
+	for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++)
+		if ((uint32_t)fs.f_type == unfit[i].magic)
+			return err_note(-ENOTSUP, "%s %s; --folder takes one on ext4 or xfs",
+					folder, unfit[i].why);
 	const uint64_t left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 	if (left / FREE_SHARE < bytes)
 		return err_note(-ENOTSUP,
