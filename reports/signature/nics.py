@@ -139,7 +139,7 @@ def figures(facts: Mapping[str, object]) -> List[Figure]:
     ]
     heads = ["adapter", "interface", "PCI address", "NUMA node", "link", "rate each way"]
     shown: List[Figure] = [
-        Table(heads, rows, "Network adapters, with the nominal rate of a link that is up.")
+        Table(heads, rows, "Network adapters, with the nominal rate of a link that is up.", len(keys) + 1)
     ]
     devices, nics = found.with_paths(), sorted(found.nics)
     if devices:
