@@ -103,9 +103,9 @@ def direct(found: Nics) -> str:
     parts = []
     module, exported = found.peer_memory.get("found", ""), set(found.dma_buf.values())
     if module == "none":
-        parts.append("no module for peer memory is loaded (%s)" % listing(_looked_for(found), 8))
+        parts.append("no module for peer memory was found (%s)" % listing(_looked_for(found), 8))
     elif module:
-        parts.append("a module for peer memory is loaded (%s)" % module)
+        parts.append("a module for peer memory was found (%s)" % module)
     if exported:
         word = {frozenset(["yes"]): "exports", frozenset(["no"]): "does not export"}
         parts.append(

@@ -221,10 +221,18 @@ lopsided() {
 		dma_buf_1: no
 	END
 	page
-	grep -q 'no module for peer memory is loaded (no /sys/module/nvidia_peermem/version, ' run/report.html
+	grep -q 'no module for peer memory was found (no /sys/module/nvidia_peermem/version, ' run/report.html
 	node hip:0,1
 	[[ $(facts peer_memory) == 'peer_memory: found=none looked_for=/sys/kernel/mm/memory_peers/amdkfd/version,'* ]]
 	[ -z "$(facts dma_buf)" ]
 	node host
 	[ -z "$(facts peer_memory nic_path nearest)" ]
+}
+
+@test "in a virtual machine no distance is told without a topology of the user's" {
+	grep -qw hypervisor /proc/cpuinfo || skip 'no virtual machine'
+	grep -q '^0x02' /sys/bus/pci/devices/*/class 2>/dev/null || skip 'no network adapter'
+	run -0 --separate-stderr env "LD_LIBRARY_PATH=$(fakes)" "$bin/topology/node" --device cuda:0 --format json --budget 1ms
+	[ "$(facts nic_path)" = 'nic_paths_unknown: a virtual machine has buses of its own' ]
+	[ -z "$(facts nearest)" ]
 }

@@ -44,7 +44,7 @@ class Sentences(unittest.TestCase):
         self.assertEqual(direct(nics_of({})), "")
         self.assertEqual(
             direct(nics_of({"peer_memory": "found=/sys/a", "dma_buf_0": "no", "dma_buf_1": "no"})),
-            "Direct access of adapters to the devices: a module for peer memory is loaded (/sys/a); "
+            "Direct access of adapters to the devices: a module for peer memory was found (/sys/a); "
             "the driver does not export device memory as dma-buf.",
         )
         self.assertEqual(
@@ -57,7 +57,7 @@ class Sentences(unittest.TestCase):
                     }
                 )
             ),
-            "Direct access of adapters to the devices: no module for peer memory is loaded "
+            "Direct access of adapters to the devices: no module for peer memory was found "
             "(no /sys/a and no /sys/b); "
             "the driver partly exports device memory as dma-buf.",
         )
