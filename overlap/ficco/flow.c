@@ -12,7 +12,7 @@ static const char *const adding_kernels[DEV_ALL_TYPES] = {
 
 const char *flow_adding_kernel(enum dev_type type)
 {
-	return adding_kernels[dev_types[type].result];
+	return dev_type_is_plain(type) ? adding_kernels[dev_types[type].result] : NULL;
 }
 
 int flow_admit(const struct ficco_plan *p, enum dev_type type, uint32_t blocks)

@@ -29,8 +29,9 @@ import programs_table
 BIN = Path(os.environ.get("GPUSIG_BIN") or HERE.parents[1] / "bin")
 OPTIONS = ["--device", "sim", "--seed", "1", "--warm-up", "0", "--min-samples", "6", "--max-samples", "6"]
 ACROSS_DEVICES = ("micro/peer_matrix",)  # they run on one device, too, but say more of several
-MACHINES = {  # programs for hardware that few models have
+MACHINES = {  # programs for what few models have
     "overlap/t3": "sim:t3-8:0-7",
+    "micro/neighbour": "sim:default?tenants=2:0,1",
     "micro/storage": "sim:default?storage_bandwidth=5e9",
 }
 MOST_CASES = 3

@@ -123,7 +123,7 @@ advise() {
 		[[ $stderr == "gpusig: "*"$text"* ]]
 	done <<-'TABLE'
 		2|--op gather|values: ag-gemm gemm-rs a2a-gemm a2a-gemm-uneven gemm-ar
-		2|--type i8|values: f32 f64 tf32 f16 bf16 f8
+		2|--type i9|values: f32 f64 tf32 f16 bf16 f8
 		2|--devices 1|not a whole number from 2 to 64
 		2|--m 0|not a whole number
 		2|--m 4096,8192|one number each without --compile

@@ -72,7 +72,7 @@ narrow() {
 		grep -q "${program}[ ,.]" "$root/suite/help/run.txt"
 		count=$((count + 1))
 	done < <(bin=$root/bin programs)
-	[ "$count" = 8 ]
+	[ "$count" = 9 ]
 }
 
 @test "help on what there is not is one line with what there is, and 2" {

@@ -341,7 +341,7 @@ class Telling(workplace.Scratch):
             (["few.json"], [], 1, "few.json is malformed"),
             (["nameless.json"], [], 1, "nameless.json is malformed"),
             ([""], [], 2, "empty name"),
-            ([], ["--type", "i8"], 2, "--type: "),
+            ([], ["--type", "i9"], 2, "--type: "),
             ([], ["--devices", "1"], 2, "--devices"),
             ([], ["--compile"], 2, "--compile takes one signature, not 2"),
             ([], ["--chunks"], 2, "--chunks takes no"),

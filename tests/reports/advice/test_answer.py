@@ -195,7 +195,7 @@ class Telling(workplace.Scratch):
             (good, ["--m", "-1"], 2, "whole number"),
             (good, ["--m", "1,2"], 2, "one number each without --compile"),
             (good, ["--op", "gemm"], 2, "unknown value 'gemm'; values: ag-gemm"),
-            (good, ["--type", "i8"], 2, "--type"),
+            (good, ["--type", "i9"], 2, "--type"),
             (good, ["--op", "ag-gemm,gemm-rs"], 2, "one each without --compile"),
             (good, ["--op", "gemm-rs", "--type", "f16"], 77, "not supported"),
             (good, ["--devices", "1"], 2, "--devices"),

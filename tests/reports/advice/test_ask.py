@@ -186,7 +186,7 @@ class Asking(workplace.Scratch):
         self.assertIn("4 devices were measured; the others are taken to be like them", advice["notes"])
 
     def test_what_the_program_refuses_is_its_own_line(self) -> None:
-        for work in (Work("gather", "f32", 2), Work("ag-gemm", "i8", 2)):
+        for work in (Work("gather", "f32", 2), Work("ag-gemm", "i9", 2)):
             with self.assertRaises(AdviseError) as caught:
                 self.adviser().predict(SHAPES, work)
             self.assertEqual(caught.exception.code, 2)

@@ -123,7 +123,7 @@ class Tables(workplace.Scratch):
 
     def test_where_nothing_is_possible_it_is_refused_with_the_reason(self) -> None:
         adviser = asked.adviser(self)
-        for kind, sides, said in (("i8", 4096, "choices: |values: "), ("bf16", (1 << 32) - 1, ".")):
+        for kind, sides, said in (("i9", 4096, "choices: |values: "), ("bf16", (1 << 32) - 1, ".")):
             with self.assertRaisesRegex(AdviseError, said):
                 works = [Work("ag-gemm", kind, asked.DEVICES)]
                 grid.table(adviser, grid.Grid((sides,), (sides,), (sides,)), works, "", [])

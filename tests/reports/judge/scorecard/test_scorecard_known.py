@@ -16,7 +16,7 @@ from reports.judge.scorecard import known, known_update
 from tests import level
 
 Json = Dict[str, Any]
-MOST_BYTES = 20000  # of a file
+MOST_BYTES = 30000  # of a file
 _OF_THE_RUN = ("gpusig", "identity")  # of a model: another version, or another program, is no other model
 
 
