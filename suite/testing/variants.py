@@ -132,6 +132,7 @@ THREAD = Variant(
         "gpu_lost",
         "host_gemm",
         "host_memory",
+        "host_onednn",
         "host_queue",
         "host_waiters",
         "run_delay",
