@@ -174,11 +174,12 @@ static void draw_scales(const struct bench_gemm *p, struct bench_case *c, uint64
 {
 	const struct dev_type_traits *t = &dev_types[p->type];
 	const double least = element_unit(p->type) > 1.0 ? 0x1p-4 : 0x1p-1;
-	for (uint64_t block = 0; block < count / t->block; block++) {
+	const uint32_t elements = t->block ? t->block : 1;
+	for (uint64_t block = 0; block < count / elements; block++) {
 		const double scale = ldexp(least, (int)(rng_u64(&c->rng) % 3));
 		codes[block] = dev_scale_code(t->scale, (float)scale);
-		for (uint32_t i = 0; i < t->block; i++)
-			values[block * t->block + i] *= scale;
+		for (uint32_t i = 0; i < elements; i++)
+			values[block * elements + i] *= scale;
 	}
 }
 
@@ -540,7 +541,8 @@ static int multiply_result(struct bench_case *c, const struct bench_gemm *p, con
 {
 	const uint64_t row_bytes = p->shape.n * p->result_bytes;
 	const uint32_t all = p->shape.m;
-	uint32_t some = row_bytes < READ_BYTES ? (uint32_t)(READ_BYTES / row_bytes) : 1;
+	uint32_t some =
+		row_bytes && row_bytes < READ_BYTES ? (uint32_t)(READ_BYTES / row_bytes) : 1;
 	struct bench_reader reader = {.dev = p->dev};
 	const void *found = NULL;
 	int status = 0;

@@ -157,7 +157,7 @@ static int setup(struct bench_case *c)
 {
 	struct state *s = c->state;
 	const struct shape square = bench_gemm_arithmetic_bound(dev_props(c->dev));
-	struct shape shape;
+	struct shape shape = {0};
 	TRY(c->status, find_shape(c, &shape));
 	const enum dev_type type = (enum dev_type)axis_index(c, "type");
 	s->rows[ALL_ROWS] = shape.m;

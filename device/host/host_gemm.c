@@ -42,7 +42,8 @@ void host_gemm_cut(struct host_gemm *job, uint32_t units)
 	double best = 0;
 	job->rows = job->columns = 0;
 	if (g->groups) {
-		const uint32_t wanted = 2 * units / dev_gemm_groups(g) + 1;
+		const uint32_t groups = dev_gemm_groups(g),
+			       wanted = 2 * units / (groups ? groups : 1) + 1;
 		job->rows = g->groups;
 		job->columns = wanted < g->n ? wanted : g->n;
 		return;

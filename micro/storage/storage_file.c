@@ -133,7 +133,7 @@ static int write_chunks(struct storage_file *f, const struct bench_case *c)
 {
 	char *aligned = aligned_alloc(STORAGE_ALIGN, f->chunk_bytes);
 	int status = aligned ? 0 : err_note(-ENOMEM, "a chunk of the file: out of memory");
-	for (uint64_t i = 0; !status && i < f->chunks && !bench_stopped(c); i++) {
+	for (uint64_t i = 0; aligned && !status && i < f->chunks && !bench_stopped(c); i++) {
 		memcpy(aligned, chunk_contents(f, i), f->chunk_bytes);
 		status = write_chunk(f, i, aligned);
 	}
@@ -215,12 +215,14 @@ static int count_cached(const struct storage_file *f, uint64_t *cached_p, uint64
 	unsigned char *resident = calloc(pages, 1);
 	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->file, 0);
 	int status = 0;
-	if (!resident || map == MAP_FAILED || mincore(map, bytes, resident))
+	if (!resident)
+		status = err_note(-ENOMEM, "look for the file in the page cache: out of memory");
+	else if (map == MAP_FAILED || mincore(map, bytes, resident))
 		status = err_note(-errno, "look for the file in the page cache: %s",
 				  strerror(errno));
 	*pages_p = pages;
 	*cached_p = 0;
-	for (uint64_t i = 0; !status && i < pages; i++)
+	for (uint64_t i = 0; resident && !status && i < pages; i++)
 		*cached_p += resident[i] & 1;
 	if (map != MAP_FAILED)
 		munmap(map, bytes);

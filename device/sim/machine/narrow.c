@@ -71,12 +71,13 @@ void sim_narrow_decode(enum dev_type type, const void *from, uint32_t count, flo
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		const uint32_t code = dev_types[type].bits == 32
-					      ? minifloat_encode(format, ((const float *)from)[i])
-				      : dev_types[type].bits == 16 ? ((const uint16_t *)from)[i]
-				      : dev_types[type].bits == 8
-					      ? ((const uint8_t *)from)[i]
-					      : ((const uint8_t *)from)[i / 2] >> (i % 2 * 4) & 15u;
+		const uint32_t code =
+			dev_types[type].bits == 32
+				? minifloat_encode(format, ((const float *)from)[i])
+			: dev_types[type].bits == 16 ? ((const uint16_t *)from)[i]
+			: dev_types[type].bits == 8
+				? ((const uint8_t *)from)[i]
+				: (uint32_t)((const uint8_t *)from)[i / 2] >> (i % 2 * 4) & 15u;
 		to[i] = minifloat_decode(format, code);
 	}
 }
@@ -94,8 +95,11 @@ void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, v
 /* ------------------------------------------------------------------ matrices */
 
 /* Bytes of a decoded element. */
-#define DECODED sizeof(float)
-_Static_assert(sizeof(float) == sizeof(int32_t), "decoded elements of all types are as large");
+#define DECODED 4u
+_Static_assert(sizeof(float) == DECODED && sizeof(int32_t) == DECODED,
+	       "decoded elements of all types are as large");
+
+static int32_t decode_integer(int8_t element) { return element; }
 
 /* `scales`: those of the row; NULL: none. */
 static void decode_row(enum dev_type type, const void *from, const uint8_t *scales, uint32_t count,
@@ -105,10 +109,11 @@ static void decode_row(enum dev_type type, const void *from, const uint8_t *scal
 	const int8_t *small = from;
 	int32_t *integers = to;
 	float *floats = to;
-	if (!dev_type_is_integer(type))
-		sim_narrow_decode(type, from, count, to);
 	for (uint32_t i = 0; i < count && dev_type_is_integer(type); i++)
-		integers[i] = small[i];
+		integers[i] = decode_integer(small[i]);
+	if (dev_type_is_integer(type))
+		return;
+	sim_narrow_decode(type, from, count, to);
 	for (uint32_t i = 0; i < count && scales; i++)
 		floats[i] *= dev_scale_value(t->scale, scales[i / t->block]);
 }
