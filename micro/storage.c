@@ -268,6 +268,7 @@ static const struct bench bench = {
 		"the begin of the first to the end of the last, by the host's clock",
 	.limits = "drives and hypervisors may answer from caches of their own; on a host device "
 		  "the threads that read share the cores with the GEMM",
+	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_GEMM | DEV_CAP_COPY_ENGINE | DEV_CAP_FILE_READ,
 	.axes = axes,
 	.variants = variants,

@@ -224,8 +224,8 @@ static void peer_memory_is_the_first_file_that_is_there(void)
 {
 	static const char *const files[] = {"/sys/module/one/version", "/sys/peers/other/version",
 					    NULL};
-	struct dev_ops ops = {.name = "test", .peer_memory_files = files};
-	const struct dev dev = {.ops = &ops};
+	struct dev_ops own_ops = {.name = "test", .peer_memory_files = files};
+	const struct dev dev = {.ops = &own_ops};
 	strcpy(root + strlen(root) - 6, "XXXXXX");
 	require(mkdtemp(root));
 	write_under_root("1.0", "sys/module/none/version");
@@ -234,7 +234,7 @@ static void peer_memory_is_the_first_file_that_is_there(void)
 	expect_str(dev_peer_memory_file(&dev, root), files[1]);
 	write_under_root("1.0", "sys/module/one/version");
 	expect_str(dev_peer_memory_file(&dev, root), files[0]);
-	ops.peer_memory_files = NULL;
+	own_ops.peer_memory_files = NULL;
 	expect(dev_peer_memory_file(&dev, root) == NULL);
 	forget_machine();
 }

@@ -92,8 +92,7 @@ static inline void element_set(void *raw, enum dev_type type, uint64_t i, double
 	if (bytes == 0) {
 		uint8_t *pair = (uint8_t *)raw + i / 2,
 			code = (uint8_t)small_encode(&format, value);
-		*pair = i % 2 ? (uint8_t)((*pair & 15) | code << 4)
-			      : (uint8_t)((*pair & 0xf0) | code);
+		*pair = (uint8_t)(i % 2 ? (*pair & 15) | code << 4 : (*pair & 0xf0) | code);
 	} else if (type == DEV_I32)
 		((int32_t *)raw)[i] = (int32_t)value;
 	else if (type == DEV_I8)
