@@ -25,18 +25,16 @@
 #define SAMPLE_S 0.01
 #define LEAST_LAUNCHES 20
 
-static int accept_any(const char *word) { return 0; }
-
 static const struct axis axes[] = {
 	{"neighbour", "what the other process does", AXIS_WORD, .words = workload_names,
 	 .quick = "gemm,memory,engine"},
 	BENCH_GEMM_TYPES(.quick = "main"),
 	{"sees",
-	 "devices that the other process sees: the variable by which the driver selects; "
-	 "same: as this one",
-	 AXIS_WORD, .accept = accept_any, .quick = "same"},
+	 "devices that the other process sees; same: as this one; only:DEVICES: as the driver's "
+	 "variable selects them",
+	 AXIS_WORD, .accept = neighbour_accept_sees, .quick = NEIGHBOUR_SEES_SAME},
 	{"group", "folder of the control group that the other process joins, or none", AXIS_WORD,
-	 .accept = accept_any, .quick = "none"},
+	 .accept = neighbour_accept_group, .quick = "none"},
 	{0}};
 
 enum { GEMM, MEMORY, COPY, WORKLOADS };

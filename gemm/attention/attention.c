@@ -31,7 +31,7 @@ static int parse_phase(const char *word, uint32_t *keys_p, bool *decodes_p)
 		return 0;
 	}
 	return err_note(-EINVAL,
-			"no attention '%s'; there are decode-KEYS and prefill-KEYS, such "
+			"no attention '%s'; values: decode-KEYS and prefill-KEYS, such "
 			"as decode-16K, where KEYS is a multiple of %u, at most 16M",
 			word, KEYS_MULTIPLE);
 }

@@ -13,7 +13,7 @@ int neighbour_admit(const struct bench_case *c, const struct neighbour_spec *spe
 		return err_note(-ENOTSUP, "in virtual time there is no other process: the "
 					  "neighbour works on a second device, such as "
 					  "--device 'sim:default?tenants=2:0,1'");
-	if (is_virtual(c) && (strcmp(spec->sees, "same") != 0 || strcmp(spec->group, "none") != 0))
+	if (is_virtual(c) && (neighbour_sees_only(spec->sees) || strcmp(spec->group, "none") != 0))
 		return err_note(-ENOTSUP, "in virtual time the neighbour is no process, which "
 					  "--sees and --group are for");
 	return workload_admit(c, &spec->work);

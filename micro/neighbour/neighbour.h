@@ -14,8 +14,8 @@
 
 struct neighbour_spec {
 	struct workload_spec work;
-	const char *sees;  /* value of the variable by which the driver selects devices, or "same":
-			      as this process */
+	const char *sees;  /* NEIGHBOUR_SEES_SAME: what this process does; or of
+			      neighbour_sees_only() */
 	const char *group; /* folder of the control group that it joins, or "none" */
 };
 

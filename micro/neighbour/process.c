@@ -118,18 +118,47 @@ static char **environment_with(char *variable)
 	return all;
 }
 
+const char *neighbour_sees_only(const char *word)
+{
+	static const char prefix[] = "only:";
+	const size_t length = sizeof(prefix) - 1;
+	return strncmp(word, prefix, length) == 0 && word[length] ? word + length : NULL;
+}
+
+int neighbour_accept_sees(const char *word)
+{
+	return strcmp(word, NEIGHBOUR_SEES_SAME) == 0 || neighbour_sees_only(word)
+		       ? 0
+		       : err_note(-EINVAL,
+				  "the neighbour cannot see '%s'; values: same, "
+				  "only:DEVICES",
+				  word);
+}
+
+int neighbour_accept_group(const char *word)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/cgroup.procs", word);
+	return strcmp(word, "none") == 0 || access(path, W_OK) == 0
+		       ? 0
+		       : err_note(-EINVAL,
+				  "cannot write %s; values: none, or the folder of a "
+				  "control group",
+				  path);
+}
+
 /* "NAME=VALUE" for the neighbour; "" where it sees what this process does. */
 static int selecting_variable(const struct bench_case *c, const char *sees, char *text,
 			      size_t capacity)
 {
 	const char *name = c->dev->ops->selecting_variable;
 	text[0] = '\0';
-	if (strcmp(sees, "same") == 0)
+	if (!neighbour_sees_only(sees))
 		return 0;
 	if (!name)
 		return err_note(-ENOTSUP, "no variable selects the devices of %s",
 				c->dev->ops->name);
-	snprintf(text, capacity, "%s=%s", name, sees);
+	snprintf(text, capacity, "%s=%s", name, neighbour_sees_only(sees));
 	return 0;
 }
 

@@ -24,6 +24,15 @@
 
 struct neighbour_process;
 
+/* Words of --sees: "same", as this process does, and "only:DEVICES". Returns DEVICES, the value of
+ * the variable by which the driver selects; NULL: it is another word. */
+#define NEIGHBOUR_SEES_SAME "same"
+const char *neighbour_sees_only(const char *word);
+
+/* For `accept` of the axes --sees and --group. */
+int neighbour_accept_sees(const char *word);
+int neighbour_accept_group(const char *word);
+
 struct neighbour_process_spec {
 	const char *work, *type;  /* names of a workload and a type */
 	const char *sees, *group; /* as of struct neighbour_spec */

@@ -25,8 +25,13 @@ enum { OP_N = 0, OP_T = 1 };
 enum { GROUPS_MAX = 64, BLOCKS = 8, WORKSPACE_ALIGNMENT = 256 };
 
 struct handle {
+	struct handle *next;
 	void *stream;
 };
+
+/* Handles that are never destroyed stay in the list, so that they are not lost. */
+static struct handle *handles;
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A GEMM of each group, without its addresses. More than a launch takes, so it is kept, until the
  * process ends: a graph may run it again. */
@@ -159,15 +164,30 @@ static void need_device_memory(const void *addresses, int count)
 int cublasCreate_v2(struct handle **handle)
 {
 	int status = driver_fault(__func__);
-	if (!status)
-		*handle = calloc(1, sizeof(**handle));
-	return status ? status : *handle ? SUCCESS : ALLOC_FAILED;
+	struct handle *created = status ? NULL : calloc(1, sizeof(*created));
+	if (!created)
+		return status ? status : ALLOC_FAILED;
+	pthread_mutex_lock(&handles_lock);
+	created->next = handles;
+	handles = created;
+	pthread_mutex_unlock(&handles_lock);
+	*handle = created;
+	return SUCCESS;
 }
 
 int cublasDestroy_v2(struct handle *handle)
 {
-	free(handle);
-	return handle ? SUCCESS : NOT_INITIALIZED;
+	pthread_mutex_lock(&handles_lock);
+	struct handle **at = &handles;
+	while (*at && *at != handle)
+		at = &(*at)->next;
+	const bool found = *at != NULL;
+	if (found)
+		*at = handle->next;
+	pthread_mutex_unlock(&handles_lock);
+	if (found)
+		free(handle);
+	return found ? SUCCESS : NOT_INITIALIZED;
 }
 
 int cublasGetVersion_v2(struct handle *handle, int *version)

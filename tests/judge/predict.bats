@@ -83,7 +83,7 @@ setup() {
 		2|predict sim:h100 --set devices=99 micro/launch|not a number from 1 to 64
 		2|predict sim:h100 --set jitter_sigma=1 micro/launch|without noise
 		2|predict sim:h100 --set devices=² micro/launch|not a number from 1 to 64
-		2|predict sim:h100 --set like=a40 micro/launch|perhaps links; all keys
+		2|predict sim:h100 --set like=a40 micro/launch|perhaps links uplink_peers; all keys
 		2|predict sim:h100 --set 'peer_bandwidth 0>99=2x' micro/launch|--set peer_bandwidth 0>99=2x: peer_bandwidth
 		2|predict sim:h100 --sweep launch_ns micro/launch|is not KEY=1x:4x
 		2|predict sim:h100 --sweep '' micro/launch|is not KEY=1x:4x

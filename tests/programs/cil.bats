@@ -23,6 +23,7 @@ options() {
 	micro/contention) echo '--pair engine+gemm' ;;
 	micro/copy_contention) echo '--type f32 --copy-method engine' ;;
 	overlap/collective) echo '--type f32 --shape n256 --collective all-gather,all-to-all --method engine' ;;
+	micro/neighbour) echo '--neighbour memory' ;;
 	overlap/pair) echo '--shape n256 --mflop 4' ;;
 	overlap/ficco) echo '--shape g1 --mflop 4' ;;
 	overlap/shaping) echo '--scenario cb-ar,mb-a2a --mflop 4' ;;
@@ -33,6 +34,7 @@ options() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	printf '%s\n' 'like = quiet' 'units = 64' 'slots_per_unit = 64' 'copy_engines = 8' 'block_ns = 5000' 'memory_bandwidth = 1e15' \
 		'llc_bandwidth = 1e15' 'unit_bandwidth = 1e14' 'host_bandwidth = 1e15' 'event_ns = 0' 'value_ns = 0' \
+		'storage_bandwidth = 5e9' \
 		'data = none' >free.model
 	for program in $(programs); do
 		# shellcheck disable=SC2046 # options are words

@@ -146,7 +146,7 @@ links() {
 	GPUSIG_LIBRARIES=$ROCM_PATH/lib program $gemm
 	ran
 	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' \
-		"'bf16), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']"
+		"'bf16, i8), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']"
 }
 
 @test "which architectures HIPRTC compiles for is asked of the library beside it, not of another installation's" {
@@ -264,7 +264,7 @@ driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['dri
 	for arch in gfx942:sramecc+:xnack- gfx1201; do
 		FAKE_ARCH=$arch program gemm/efficiency hip --shape n64 --type f32,bf16,f8 --variant gemm
 		ran
-		cases "'bf16, f8), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']" \
+		cases "'bf16, f8, i8), rocBLAS 5.0.0 (f32, f64)' in rows[0]['device'][0]['blas']" \
 			'[r["facts"]["algorithm"].split()[0] for r in rows if r["kind"] == "case"] == ["rocBLAS\u0027s", "solution", "solution"]' \
 			'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
 	done

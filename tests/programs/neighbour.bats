@@ -50,7 +50,7 @@ model='like=quiet,data=none,memory_bandwidth=20e9,unit_bandwidth=1e12,link_down_
 	neighbour sim:quiet
 	[ "$status" = 77 ]
 	[[ $stderr == *"tenants=2:0,1"* ]]
-	neighbour sim:quiet:0,1 --group "$BATS_TEST_TMPDIR/none-here"
+	neighbour sim:quiet:0,1 --sees only:1
 	[ "$status" = 77 ]
 	[[ $stderr == *"no process"* ]]
 }
@@ -59,14 +59,18 @@ model='like=quiet,data=none,memory_bandwidth=20e9,unit_bandwidth=1e12,link_down_
 	neighbour host --neighbour compute --variant launch,launch_with_neighbour
 	json "len(cases) == 1" "all(m['observed'] for m in cases[0]['mechanism'])" "cases[0]['check']['status'] == 'ok'" \
 		"cases[0]['facts']['neighbour_device'] != ''" <<<"$output"
-	run pgrep -f neighbour-process
-	[ "$status" = 1 ]
 }
 
-@test "a neighbour that cannot join its group is a skip that says so" {
-	neighbour host --neighbour compute --variant launch_with_neighbour --group "$BATS_TEST_TMPDIR/none-here"
+@test "what is no control group, and what a neighbour cannot see, are usage errors that say what can be" {
+	neighbour host --group "$BATS_TEST_TMPDIR"
+	[ "$status" = 2 ]
+	[[ $stderr == *"cgroup.procs; values: none, or "* ]]
+	neighbour host --sees 0
+	[ "$status" = 2 ]
+	[[ $stderr == *"values: same, only:DEVICES"* ]]
+	neighbour host --neighbour compute --sees only:0
 	[ "$status" = 77 ]
-	[[ $stderr == *"cannot join the control group"* ]]
+	[[ $stderr == *"no variable selects"* ]]
 }
 
 @test "a neighbour that is killed ends the case with the reason" {

@@ -178,7 +178,7 @@ programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
 	[ "$(complete_words co)" = compare ]
 	[ "$(complete_words run --bu)" = --budget ]
 	[ "$(complete_words help wo)" = words ]
-	[ "$(complete_words advise -- | tr ' ' '\n' | sort | paste -sd ' ')" = '--chunks --compile --devices --format --k --m --n --no-install --op --type' ]
+	[ "$(complete_words advise -- | tr ' ' '\n' | sort | paste -sd ' ')" = '--chunks --compile --devices --format --k --m --n --no-install --op --operands --type' ]
 	[ -z "$(complete_words report res)" ] # a file
 }
 

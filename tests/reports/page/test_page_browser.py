@@ -204,7 +204,7 @@ class Vendor(Printed, unittest.TestCase):
         self.assertLessEqual(len(self.paper("vendor").pages), 20)
 
     def test_no_interval_is_told_of_what_repeats(self) -> None:
-        """What a cache holds from the variant before is drawn, so some times of a model have an interval."""
+        """Some times of a model have one: a cache holds what is left of the variant before, which is drawn."""
         self.assertNotRegex(self.said, r"±0(\.0)? %")
         self.assertIn("± is half of", self.said)
 
