@@ -15,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OPEN_LIMIT_S 60.0
-#define LIMIT_S 10.0
+#define LIMIT_S 60.0
 
 struct neighbour_process {
 	pid_t pid; /* 0: it has ended */
@@ -200,7 +199,7 @@ int neighbour_process_open(const struct bench_case *c, const struct neighbour_pr
 		return err_note(-ENOMEM, "start the neighbour: out of memory");
 	int status = open_files(n);
 	TRY(status, start_process(n, c, spec));
-	TRY(status, wait_for(n, NEIGHBOUR_IDLE, OPEN_LIMIT_S, -ENOTSUP));
+	TRY(status, wait_for(n, NEIGHBOUR_IDLE, LIMIT_S, -ENOTSUP));
 	if (status)
 		neighbour_process_close(n);
 	else

@@ -15,7 +15,7 @@
  *
  * 0 or -errno with a text, which has the neighbour's own message if it ended. -ENOTSUP from
  * neighbour_process_open(): it cannot work here, as where a device takes one process only. Waits: a
- * minute at most to open, ten seconds to begin or end, then -EPROTO.
+ * minute at most to open, begin or end, then -EPROTO.
  */
 #ifndef GPUSIG_NEIGHBOUR_PROCESS_H
 #define GPUSIG_NEIGHBOUR_PROCESS_H
