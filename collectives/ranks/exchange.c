@@ -88,45 +88,47 @@ static void run_requests(const struct exchange *x, const struct exchange_step *s
 	MPI_CHECK(MPI_Waitall((int)step->count, x->requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
-/* A send: copies its spans to staging memory. A receive: copies or adds the data from staging
- * memory to its place. */
+/* A send: copies its spans to where MPI gets them. A receive: copies or adds the data from where
+ * MPI left it to its place. Nothing is copied that is already there. */
 static void stage_transfer(const struct exchange *x, const struct exchange_step *step,
 			   const struct transfer *transfer, const struct run_memory *m)
 {
-	char *staging = address_of(transfer, m);
+	char *message = address_of(transfer, m);
+	/* Only the first span is aligned as the kernel needs it. */
+	const bool adds_in_place = x->device->direct && transfer->spans == 1;
 	for (uint32_t i = transfer->first_span; i < transfer->first_span + transfer->spans; i++) {
 		uint64_t offset = step->spans[i].first * x->element_bytes,
 			 bytes = step->spans[i].count * x->element_bytes;
 		char *in = m->at[BUFFER_IN] + offset, *out = m->at[BUFFER_OUT] + offset,
-		     *arrived = x->device->arrived + offset;
+		     *arrived = adds_in_place ? message : x->device->arrived + offset;
 		if (transfer->send)
-			device_vectors_copy(x->device, staging, transfer->from_input ? in : out,
+			device_vectors_copy(x->device, message, transfer->from_input ? in : out,
 					    bytes);
 		else
 			device_vectors_copy(x->device,
 					    transfer->reduce && !transfer->from_input ? arrived
 										      : out,
-					    staging, bytes);
+					    message, bytes);
 		if (!transfer->send && transfer->reduce)
 			device_vectors_add(x->device, out, transfer->from_input ? in : arrived,
 					   bytes);
-		staging += bytes;
+		message += bytes;
 	}
 }
 
 static void run_step_on_device(struct exchange *x, const struct exchange_step *step,
 			       const struct run_memory *m)
 {
-	/* MPI only moves staging memory; the device adds. */
-	const struct run_memory moved = {.at = {[BUFFER_SCRATCH] = m->at[BUFFER_SCRATCH]},
-					 .dry = true};
+	/* MPI only moves data; the device adds. */
+	struct run_memory moved = *m;
+	moved.dry = true;
 	for (uint32_t i = step->receives; i < step->count; i++) {
 		stage_transfer(x, step, &step->transfers[i], m);
 		x->traffic.messages++;
 		x->traffic.bytes += (uint64_t)step->transfers[i].count * x->element_bytes;
 	}
-	/* Also waits for the copies of the previous step, which read the memory that this step
-	 * receives into. */
+	/* Also waits for the previous step, which reads the memory that this step receives into,
+	 * and writes what it sends. */
 	device_vectors_wait(x->device);
 	if (step->count == 2 && step->receives == 1)
 		sendrecv_transfers(x, step, &moved);

@@ -86,12 +86,13 @@ static bool fill_transfer(struct exchange *x, struct exchange_step *step, unsign
 static void set_buffer(const struct exchange *x, const struct exchange_step *step,
 		       struct transfer *transfer, uint64_t *scratch_p)
 {
+	const bool staged = x->device && !x->device->direct;
 	transfer->target = step->spans[transfer->first_span].first * x->element_bytes;
-	if (x->device || transfer->spans > 1 ||
+	if (staged || transfer->spans > 1 ||
 	    (!transfer->send && transfer->reduce && !transfer->from_input)) {
 		transfer->buffer = BUFFER_SCRATCH;
 		transfer->offset = *scratch_p * x->element_bytes;
-		*scratch_p += (uint64_t)transfer->count;
+		*scratch_p += ((uint64_t)transfer->count + x->grain - 1) / x->grain * x->grain;
 	} else {
 		transfer->buffer = transfer->send && transfer->from_input ? BUFFER_IN : BUFFER_OUT;
 		transfer->offset = transfer->target;
@@ -224,7 +225,8 @@ static int open_scratch(struct exchange *x)
 {
 	uint64_t bytes = x->scratch_elements * x->element_bytes + 1;
 	if (x->device)
-		return device_vectors_stage(x->device, bytes);
+		return device_vectors_stage(
+			x->device, x->device->direct ? DEV_MEM_DEVICE : DEV_MEM_PINNED, bytes);
 	x->scratch = malloc(bytes);
 	return x->scratch ? 0
 			  : err_note(-ENOMEM, "scratch memory of %llu bytes: out of memory",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_units.h"
+#include "device/kernel_signature.h"
 #include "lib/clock.h"
 #include "tests/fakes/engine/engine.h"
 #include "tests/fakes/engine/fibers.h"
@@ -408,15 +409,31 @@ bool fake_is_drivers_own(const struct fake_work_item *item)
 	       item->work == copy_block;
 }
 
-static void run_kernel_block(struct fake_work_item *item, uint32_t block, uint32_t blocks)
+/* The kernels access arrays 16 bytes at a time, which a GPU refuses at other addresses. */
+static bool is_aligned(const struct fake_work_item *item, void *const *arguments)
 {
+	const struct kernel_signature *k =
+		kernel_signature_named(item->kernel->name + strlen("gpusig_"));
+	for (unsigned i = 0; k && i < DEV_KERNEL_MAX_ARGS && k->parameters[i].size; i++)
+		if (k->parameters[i].extent == KERNEL_EXTENT_BYTES &&
+		    (uintptr_t)((const union kernel_arg *)arguments[i])->pointer % 16)
+			return false;
+	return true;
+}
+
+static void run_kernel_block(struct fake_launch *l, uint32_t block, uint32_t blocks)
+{
+	struct fake_work_item *item = &l->item;
 	void *arguments[FAKE_KERNEL_ARGUMENTS];
 	size_t offset = 0;
 	for (size_t i = 0; i < item->kernel->count; i++) {
 		arguments[i] = item->arguments + offset;
 		offset = next_argument_offset(offset, item->kernel->sizes[i]);
 	}
-	fake_block_run(item->kernel->call, arguments, item->threads, block, blocks);
+	if (is_aligned(item, arguments))
+		fake_block_run(item->kernel->call, arguments, item->threads, block, blocks);
+	else
+		fake_context_fail(l->gpu, FAKE_ILLEGAL_ADDRESS);
 }
 
 static void free_launch(struct fake_launch *l)
@@ -439,7 +456,7 @@ int fake_launch_block(const struct host_block *b)
 		if (l->item.work)
 			l->item.work(b->index, b->grid, l->item.arguments);
 		else
-			run_kernel_block(&l->item, b->index, b->grid);
+			run_kernel_block(l, b->index, b->grid);
 	}
 	if (atomic_fetch_add(&l->ended_blocks, 1) + 1 == b->grid)
 		free_launch(l);
