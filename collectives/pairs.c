@@ -188,10 +188,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "rounds_of_all_pairs", pairing_all_rounds((uint32_t)mpi_job.size));
 	bench_fact_number(c, "pairs", (double)s->pairing.links);
 	bench_fact_text(c, "place", place_of(s->command.scope));
-	rank_program_report(c, s->memory.staged
-				       ? "device memory, each window staged through pinned host "
-					 "memory"
-				       : "device memory, passed to the MPI library directly");
+	rank_program_report(c, s->memory.vectors.direct, "window");
 	report_hosts(c);
 	return TRY(c->status, link_metrics_derive(c, &metrics));
 }

@@ -195,13 +195,15 @@ static int derive(struct bench_case *c)
 					     : "longest of the ranks' durations");
 	if (vector_bytes(c) != axis_u64(c, "size"))
 		bench_fact_number(c, "vector_bytes", (double)vector_bytes(c));
-	rank_program_report(c, "device memory, each message staged through pinned host memory");
+	rank_program_report(c, s->vectors.direct, "message");
 	if (rank_program_on_devices(c)) {
 		bench_fact_number(c, "ranks_on_a_device", s->program.device.max_ranks);
 		if (bench_variant_on(c, bench_variant(c, NCCL_TESTS_LIBRARY)))
 			bench_fact_text(c, "library_transport",
-					"the whole vector staged through pinned host memory, "
-					"combined by the CPU");
+					s->vectors.direct
+						? RANK_PROGRAM_DIRECT
+						: "the whole vector staged through pinned host "
+						  "memory, combined by the CPU");
 	}
 	return c->status;
 }

@@ -5,7 +5,7 @@
  *
  * Vectors are in host memory. With a device whose memory the host cannot access, the vectors are in
  * the memory of each rank's device (rank_device.h), and all messages, also those of the MPI
- * library, are staged: device_vectors.h, exchange.h.
+ * library, are staged where it does not take such memory: device_vectors.h, exchange.h.
  *
  * Every iteration is a barrier, then the timed collective. Where all ranks read one clock (one
  * host, a simulator) the time is from the last rank's entry to the last rank's exit; elsewhere it
@@ -48,7 +48,7 @@ extern const struct bench_variant collective_half_variants[];
 #define COLLECTIVE_LIMITS                                                                          \
 	"ranks on one host communicate through its memory: no network, no torus; more ranks than " \
 	"cores measure the scheduler; messages between devices, also those of the library, are "   \
-	"staged through pinned host memory"
+	"staged through pinned host memory where MPI does not take device memory"
 
 int collective_accept_shape(const char *word);
 

@@ -2,6 +2,9 @@
 #include "collectives/ranks/device_vectors.h"
 #include "device/kernels.h"
 
+#include <dlfcn.h>
+#include <string.h>
+
 /* Bytes that one thread block adds. A launch has no more thread blocks than this needs. */
 #define THREAD_BLOCK_BYTES 4096u
 
@@ -10,10 +13,23 @@ static uint64_t align_up(uint64_t bytes)
 	return (bytes + DEV_KERNEL_ALIGN - 1) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN;
 }
 
+static bool takes_device_memory(const struct dev *dev)
+{
+	for (const char *const *name = dev->ops->mpi_queries; name && *name; name++) {
+		void *symbol = dlsym(RTLD_DEFAULT, *name);
+		int (*query)(void) = NULL;
+		memcpy(&query, &symbol, sizeof(query));
+		if (query && query() == 1)
+			return true;
+	}
+	return false;
+}
+
 int device_vectors_open(struct device_vectors *v, struct dev *dev, uint64_t bytes)
 {
 	char **const memory[] = {&v->in, &v->out, &v->arrived};
-	*v = (struct device_vectors){.dev = dev, .bytes = align_up(bytes)};
+	*v = (struct device_vectors){
+		.dev = dev, .direct = takes_device_memory(dev), .bytes = align_up(bytes)};
 	int status = dev_stream_open(dev, dev_props(dev)->priority_normal, &v->stream);
 	TRY(status, dev_kernel_find(dev, "reduce_add", &v->add));
 	for (unsigned i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
@@ -24,12 +40,12 @@ int device_vectors_open(struct device_vectors *v, struct dev *dev, uint64_t byte
 	return status;
 }
 
-int device_vectors_stage(struct device_vectors *v, uint64_t bytes)
+int device_vectors_stage(struct device_vectors *v, enum dev_mem kind, uint64_t bytes)
 {
 	void *at = NULL;
 	if (bytes <= v->staging_bytes)
 		return 0;
-	int status = dev_alloc(v->dev, DEV_MEM_PINNED, bytes, &at);
+	int status = dev_alloc(v->dev, kind, bytes, &at);
 	if (status)
 		return status;
 	dev_free(v->dev, v->staging);
@@ -54,7 +70,7 @@ void device_vectors_close(struct device_vectors *v)
 
 void device_vectors_copy(struct device_vectors *v, void *to, const void *from, uint64_t bytes)
 {
-	if (bytes > 0)
+	if (bytes > 0 && to != from)
 		TRY(v->status, dev_copy(v->dev, v->stream, to, from, bytes));
 }
 

@@ -94,13 +94,11 @@ static void stage_transfer(const struct exchange *x, const struct exchange_step 
 			   const struct transfer *transfer, const struct run_memory *m)
 {
 	char *message = address_of(transfer, m);
-	/* Only the first span is aligned as the kernel needs it. */
-	const bool adds_in_place = x->device->direct && transfer->spans == 1;
 	for (uint32_t i = transfer->first_span; i < transfer->first_span + transfer->spans; i++) {
 		uint64_t offset = step->spans[i].first * x->element_bytes,
 			 bytes = step->spans[i].count * x->element_bytes;
 		char *in = m->at[BUFFER_IN] + offset, *out = m->at[BUFFER_OUT] + offset,
-		     *arrived = adds_in_place ? message : x->device->arrived + offset;
+		     *arrived = x->device->direct ? message : x->device->arrived + offset;
 		if (transfer->send)
 			device_vectors_copy(x->device, message, transfer->from_input ? in : out,
 					    bytes);

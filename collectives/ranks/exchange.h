@@ -14,11 +14,13 @@
  * Data that is added is received in scratch memory and added by MPI_Reduce_local(), the MPI
  * library's own operator.
  *
- * Vectors in device memory. Every message goes through pinned host memory: a copy engine copies
- * all data that a step sends to the host, MPI moves it, a copy engine copies the received data to
- * the device, and a kernel adds it. Packing is part of the copies. The kernel adds floats, in
- * multiples of DEV_KERNEL_ALIGN bytes. Where it adds, chunks are cut at such multiples, and short
- * vectors have empty chunks.
+ * Vectors in device memory. Where MPI takes it (device_vectors.h), messages of one range are sent
+ * from the vectors and received in them, or, to be added, in scratch memory of the device; others
+ * are packed and unpacked by copies within the device. Elsewhere every message goes through pinned
+ * host memory: a copy engine copies all data that a step sends to the host, MPI moves it, and a
+ * copy engine copies the received data to the device. Packing is part of the copies. A kernel adds
+ * floats, in multiples of DEV_KERNEL_ALIGN bytes. Where it adds, chunks are cut at such multiples,
+ * and short vectors have empty chunks. Before MPI gets a step's data the device has finished it.
  */
 #ifndef GPUSIG_EXCHANGE_H
 #define GPUSIG_EXCHANGE_H

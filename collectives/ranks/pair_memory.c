@@ -4,7 +4,6 @@
 #include "lib/err.h"
 #include "lib/rng.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +14,6 @@ enum { PATTERN_WORDS = 1 << 16, POISON = 0xa5, TAG = 1, TAG_ARRIVED = 2 };
 /* Distance in the pattern between the contents of consecutive messages: no two of 65536 are
  * alike. */
 #define CONTENTS_STEP 40961u
-
-bool pair_memory_is_direct(const struct dev *dev)
-{
-	for (const char *const *name = dev->ops->mpi_queries; name && *name; name++) {
-		void *symbol = dlsym(RTLD_DEFAULT, *name);
-		int (*query)(void) = NULL;
-		memcpy(&query, &symbol, sizeof(query));
-		if (query && query() == 1)
-			return true;
-	}
-	return false;
-}
 
 /* ------------------------------------------------------------------ contents */
 
@@ -85,8 +72,8 @@ static int open_windows(struct pair_memory *m, struct dev *dev)
 						  (unsigned long long)bytes);
 	}
 	int status = device_vectors_open(&m->vectors, dev, bytes);
-	TRY(status, device_vectors_stage(&m->vectors, 2 * bytes));
-	m->staged = !pair_memory_is_direct(dev);
+	TRY(status, device_vectors_stage(&m->vectors, DEV_MEM_PINNED, 2 * bytes));
+	m->staged = !m->vectors.direct;
 	m->out = m->staged ? m->vectors.staging : m->vectors.in;
 	m->in = m->staged ? m->vectors.staging + bytes : m->vectors.out;
 	return status;

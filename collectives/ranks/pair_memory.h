@@ -7,9 +7,9 @@
  * its own, which name the rank that sent it and its place in the window, so one that is lost,
  * doubled or delivered elsewhere is found.
  *
- * Device memory. Where the MPI library says that it takes pointers of the device (dev.h,
- * mpi_queries), it gets them. Elsewhere each window is staged: copied to pinned host memory, sent,
- * received in pinned host memory, copied to the device, one after the other.
+ * Device memory. Where the MPI library takes it (device_vectors.h) it gets it. Elsewhere each
+ * window is staged: copied to pinned host memory, sent, received in pinned host memory, copied to
+ * the device, one after the other.
  *
  * Errors. The first error of a device is kept, and messages are still exchanged, because the other
  * rank waits for them; pair_memory_result() returns it. An MPI error ends the job.
@@ -36,9 +36,6 @@ struct pair_memory {
 	char *expected, *received;     /* one message, for checks */
 	MPI_Request *requests;
 };
-
-/* True if the MPI library says that it takes pointers of this device. */
-bool pair_memory_is_direct(const struct dev *dev);
 
 /* The bytes of a message: a multiple of 8, as a round trip needs. */
 uint64_t pair_memory_bytes(uint64_t size);

@@ -102,13 +102,19 @@ bool rank_program_oversubscribed(const struct bench_case *c)
 	return mpi_job.sharing_ranks || (rank_program_on_devices(c) && d->max_ranks > 1);
 }
 
-void rank_program_report(struct bench_case *c, const char *on_devices)
+void rank_program_report(struct bench_case *c, bool direct, const char *unit)
 {
 	const struct rank_device *d = &((const struct rank_program *)c->arg)->device;
 	const int ranks = mpi_job.sharing_ranks, cores = mpi_job.shared_cores;
 	bench_fact_text(c, "library", mpi_job.library);
 	bench_fact_number(c, "ranks", mpi_job.size);
-	bench_fact_text(c, "transport", rank_program_on_devices(c) ? on_devices : "host memory");
+	if (!rank_program_on_devices(c))
+		bench_fact_text(c, "transport", "host memory");
+	else if (direct)
+		bench_fact_text(c, "transport", RANK_PROGRAM_DIRECT);
+	else
+		bench_fact_format(c, "transport",
+				  "device memory, each %s staged through pinned host memory", unit);
 	if (rank_program_on_devices(c))
 		bench_fact_text(c, "rank_devices", d->names);
 	if (rank_program_on_devices(c) && d->max_ranks > 1)

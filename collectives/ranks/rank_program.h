@@ -52,10 +52,12 @@ bool rank_program_on_devices(const struct bench_case *c);
  */
 bool rank_program_oversubscribed(const struct bench_case *c);
 
-/* In derive: facts about the ranks and the library, and where data is, `on_devices` in words. The
+/* In derive: facts about the ranks and the library, and how data travels: on devices `direct`
+ * (device_vectors.h), or each `unit` ("message") staged. The
  * case is oversubscribed where ranks share a device, where a host has fewer cores than ranks, where
  * the CPU quota grants fewer, or where more of its ranks are bound within the cores of one of them
  * than these are. */
-void rank_program_report(struct bench_case *c, const char *on_devices);
+#define RANK_PROGRAM_DIRECT "device memory, passed to the MPI library directly"
+void rank_program_report(struct bench_case *c, bool direct, const char *unit);
 
 #endif

@@ -128,28 +128,27 @@ static int open_case(struct session *s, const struct mpi_command *command)
 /* ------------------------------------------------------------------ run */
 
 /* Not inlined, because tests/peers counts its instructions. */
-__attribute__((noinline)) static void run_library(struct session *s)
+__attribute__((noinline)) static void run_library(struct session *s, char *in, char *out)
 {
 	MPI_Datatype type = data_mpi_type(s->command.type);
 	MPI_Op op = data_mpi_op(s->command.op);
 	uint64_t own = (uint64_t)s->starts[mpi_job.rank] * data_bytes(s->command.type);
 	int count = s->counts[mpi_job.rank], code;
 	if (s->kind == SCHEDULE_ALLREDUCE)
-		code = MPI_Allreduce(s->in, s->out, (int)s->elements, type, op, MPI_COMM_WORLD);
+		code = MPI_Allreduce(in, out, (int)s->elements, type, op, MPI_COMM_WORLD);
 	else if (s->kind == SCHEDULE_REDUCE_SCATTER && s->even)
-		code = MPI_Reduce_scatter_block(s->in, s->out + own, count, type, op,
-						MPI_COMM_WORLD);
+		code = MPI_Reduce_scatter_block(in, out + own, count, type, op, MPI_COMM_WORLD);
 	else if (s->kind == SCHEDULE_REDUCE_SCATTER)
-		code = MPI_Reduce_scatter(s->in, s->out + own, s->counts, type, op, MPI_COMM_WORLD);
+		code = MPI_Reduce_scatter(in, out + own, s->counts, type, op, MPI_COMM_WORLD);
 	else if (s->even)
-		code = MPI_Allgather(s->in + own, count, type, s->out, count, type, MPI_COMM_WORLD);
+		code = MPI_Allgather(in + own, count, type, out, count, type, MPI_COMM_WORLD);
 	else
-		code = MPI_Allgatherv(s->in + own, count, type, s->out, s->counts, s->starts, type,
+		code = MPI_Allgatherv(in + own, count, type, out, s->counts, s->starts, type,
 				      MPI_COMM_WORLD);
 	MPI_CHECK(code, "the library's collective");
 }
 
-/* The library works on host memory: its whole input is copied to the host, and its whole output
+/* The library has no device memory: its whole input is copied to the host, and its whole output
  * back. */
 static void run_library_staged(struct session *s)
 {
@@ -161,7 +160,7 @@ static void run_library_staged(struct session *s)
 	device_vectors_copy(d, gathers ? s->in + own : s->in, gathers ? d->in + own : d->in,
 			    gathers ? chunk : all);
 	device_vectors_wait(d);
-	run_library(s);
+	run_library(s, s->in, s->out);
 	device_vectors_copy(d, scatters ? d->out + own : d->out, scatters ? s->out + own : s->out,
 			    scatters ? chunk : all);
 	device_vectors_wait(d);
@@ -173,10 +172,12 @@ static void run_once(struct session *s, struct session_variant *v)
 		exchange_run(v->exchange, s->vectors.in, s->vectors.out, false);
 	else if (v->exchange)
 		exchange_run(v->exchange, s->in, s->out, s->command.dry);
+	else if (s->vectors.direct)
+		run_library(s, s->vectors.in, s->vectors.out);
 	else if (s->vectors.dev)
 		run_library_staged(s);
 	else
-		run_library(s);
+		run_library(s, s->in, s->out);
 }
 
 static void run_batch(struct session *s, struct session_variant *v, uint32_t iterations)

@@ -34,7 +34,7 @@ struct session {
 	struct mpi_command command; /* the last SESSION_OPEN */
 	uint64_t elements;
 	/* Host memory. With a device it is pinned: the device's vectors are filled from it and
-	 * checked in it, and the library uses it. */
+	 * checked in it, and the library uses it if it takes no device memory. */
 	char *in, *out;
 	struct device_vectors vectors; /* dev NULL: no device */
 	int *counts, *starts;          /* of the library's chunks, by rank */

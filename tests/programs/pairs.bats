@@ -135,8 +135,7 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 	json 'cases[0]["status"] == "ok" and cases[0]["check"]["status"] == "ok"' \
 		'cases[0]["facts"]["transport"] == "device memory, each window staged through pinned host memory"' \
 		'cases[0]["facts"]["rank_devices"] == "cuda:0 cuda:1"' <<<"$output"
-	# The fake GPU's memory is the host's, so any library moves it.
-	echo 'int MPIX_Query_cuda_support(void) { return 1; }' | cc -x c -shared -fPIC -o aware.so -
+	build_aware
 	LD_PRELOAD=$PWD/aware.so LD_LIBRARY_PATH=$drivers ranks 2 --device cuda --size 4K --window 3
 	json 'cases[0]["status"] == "ok" and cases[0]["check"]["status"] == "ok"' \
 		'cases[0]["facts"]["transport"] == "device memory, passed to the MPI library directly"' <<<"$output"

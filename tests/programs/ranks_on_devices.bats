@@ -18,6 +18,15 @@ setup() {
 	fakes=$(readlink -f "${bin%/*}")
 	fakes=${fakes%/*}/fakes
 	[ -e "$fakes/libcuda.so.1" ] || skip "no fake GPUs: make fakes"
+	aware=
+	way=', each message staged through pinned host memory'
+}
+
+# takes_device_memory: from here on the MPI library says so.
+takes_device_memory() {
+	cd "$BATS_TEST_TMPDIR" && build_aware
+	aware=$PWD/aware.so
+	way=', passed to the MPI library directly'
 }
 
 # with RANK NAME=VALUE N PROGRAM OPTIONS: `run` under mpirun; that rank alone has this in its environment.
@@ -26,7 +35,7 @@ with() {
 	shift 4
 	# shellcheck disable=SC2086 # QUICK is a list of words
 	# shellcheck disable=SC2016 # the ranks' shells expand it
-	LD_LIBRARY_PATH=$fakes run --separate-stderr timeout "$HANGS_S" mpirun -n "$count" \
+	LD_PRELOAD=$aware LD_LIBRARY_PATH=$fakes run --separate-stderr timeout "$HANGS_S" mpirun -n "$count" \
 		sh -c '[ "$OMPI_COMM_WORLD_RANK" != "$1" ] || export "$2"; shift 2; exec "$@"' sh "$rank" "$variable" \
 		"$bin/$program" $QUICK "$@"
 	echo "$variable on rank $rank, $count $program $*: $status $stderr"
@@ -42,7 +51,7 @@ exact() {
 	ranks "$@"
 	[ "$status" = 3 ]
 	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and all(m["observed"] for m in r["mechanism"])
-		and r["facts"]["transport"].startswith("device memory, each message staged")
+		and r["facts"]["transport"] == "device memory'"$way"'"
 		for r in rows if r["kind"] == "case") and any(r["kind"] == "case" for r in rows)' <<<"$output"
 }
 
@@ -74,6 +83,19 @@ devices() {
 	exact 5 reduce_scatter --device cuda --size 10000
 	exact 6 allreduce --device cuda --shape 3x2 --ports one,all --size 10000
 	exact 8 allreduce --device cuda --shape 2x2x2 --ports all --size 100000
+}
+
+@test "where MPI takes device memory it gets it, and every algorithm is exact; the library too" {
+	takes_device_memory
+	for program in allreduce reduce_scatter allgather; do
+		exact 2 "$program" --device cuda --size 8,10004
+		exact 3 "$program" --device cuda --size 10004
+		json 'all(r["facts"]["library_transport"] == r["facts"]["transport"] for r in rows if r["kind"] == "case")' <<<"$output"
+	done
+	exact 5 reduce_scatter --device cuda --size 10004
+	exact 6 allreduce --device cuda --shape 3x2 --ports one,all --size 10004
+	exact 8 allreduce --device cuda --shape 2x2x2 --ports all --size 100000
+	exact 2 allgather --device cuda --type i32,i64,f32,f64 --algorithm ring --size 1000
 }
 
 @test "an index is for all ranks, and of a list each takes its entry" {
