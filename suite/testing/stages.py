@@ -32,7 +32,8 @@ _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of
 # These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--warm-up", "0", "--min-samples", "2", "--max-samples", "2"]
-_COMPUTING = ("micro/contention", "overlap/shaping")  # besides what needs a GEMM
+# Besides what needs a GEMM.
+_COMPUTING = ("micro/contention", "micro/neighbour", "micro/storage", "overlap/shaping")
 _ARITHMETIC = ("conformance_kernels", "conformance_tiled", "conformance_textbook", "conformance_adding")
 ATTACKS = (
     "kills",

@@ -384,6 +384,13 @@ compiles_nothing() {
 	fits_schema "$BATS_TEST_TMPDIR/records"
 }
 
+@test "a neighbour is a process of its own on the device, named by the driver" {
+	for device in cuda hip; do
+		program micro/neighbour "$device" --neighbour engine --type f32 --variant copy,copy_with_neighbour
+		json '[(r["status"], r["check"]["status"], r["facts"]["neighbour_device"]) for r in cases] == [("ok", "ok", "Fake GPU, 0000:01:00.0")]' <<<"$output"
+	done
+}
+
 # board DEVICE EXPRESSION...: of d, the device in the run record of a case that takes little.
 board() {
 	local device=$1
