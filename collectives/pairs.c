@@ -25,14 +25,14 @@
 #define MAX_PAIRS 8192u
 
 static const char *const pairings[] = {"round-robin", "random", NULL};
-static const char *const scopes[] = {"between", "within", NULL};
 static const char *const yes_no[] = {"yes", "no", NULL};
 
 static const struct axis axes[] = {
 	{"scope",
-	 "pairs of ranks on different nodes, or within a node (the default if all ranks are on one "
-	 "node)",
-	 AXIS_WORD, "between", .words = scopes},
+	 "pairs of ranks on different nodes: between; of these, those on one rail: same-rail, or "
+	 "on two: cross-rail; or within a node (the default if all ranks are on one node). "
+	 "same-rail:N: a node has N adapters",
+	 AXIS_WORD, "between", .accept = pairing_accept_scope},
 	{"pairing", "round-robin: every pair once; random: a random matching a round", AXIS_WORD,
 	 "round-robin", .words = pairings},
 	{"rounds", "number of rounds; all: n - 1 for n ranks, n for odd n", AXIS_WORD, "all",
@@ -52,7 +52,7 @@ static const struct bench_quantity_row quantities[] = {
 	{"max_latency", BENCH_TIME},
 	{0}};
 
-#define AT_ONCE "concurrent=yes size=1M"
+#define AT_ONCE "scope=between concurrent=yes size=1M"
 static const struct bench_metric primary[] = {
 	{"pairs_min_bandwidth", "min_bandwidth", NULL, AT_ONCE},
 	{"pairs_median_bandwidth", "median_bandwidth", NULL, AT_ONCE},
@@ -81,7 +81,8 @@ static int admit(const struct bench_case *c)
 	const uint32_t ranks = (uint32_t)mpi_job.size, all = pairing_all_rounds(ranks),
 		       given = pairing_parse_rounds(axis_str(c, "rounds")),
 		       rounds = given ? given : all;
-	bool between = axis_index(c, "scope") == PAIRING_BETWEEN;
+	uint32_t rails;
+	const bool between = pairing_parse_scope(axis_str(c, "scope"), &rails) != PAIRING_WITHIN;
 	if (ranks < 2)
 		return mpi_job_needs_ranks();
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) || mpi_job.virtual_time)
@@ -104,15 +105,23 @@ static int admit(const struct bench_case *c)
 
 static const char *place_of(uint32_t scope)
 {
-	return scope == PAIRING_WITHIN ? "within a node" : "between nodes";
+	static const char *const places[] = {[PAIRING_BETWEEN] = "between nodes",
+					     [PAIRING_SAME_RAIL] =
+						     "between nodes, on the same rail",
+					     [PAIRING_CROSS_RAIL] = "between nodes, across rails",
+					     [PAIRING_WITHIN] = "within a node"};
+	return places[scope];
 }
 
 static int setup(struct bench_case *c)
 {
 	const struct pair_session *s = session_of(c);
+	uint32_t rails;
+	const enum pairing_scope scope = pairing_parse_scope(axis_str(c, "scope"), &rails);
 	const struct mpi_command command = {.opcode = PAIR_OPEN,
 					    .pairing = axis_index(c, "pairing"),
-					    .scope = axis_index(c, "scope"),
+					    .scope = scope,
+					    .rails = rails,
 					    .rounds = pairing_parse_rounds(axis_str(c, "rounds")),
 					    .window = (uint32_t)axis_u64(c, "window"),
 					    .bytes = pair_memory_bytes(axis_u64(c, "size")),
@@ -122,7 +131,7 @@ static int setup(struct bench_case *c)
 	if (TRY(c->status, rank_program_command(c, &command)))
 		return c->status;
 	if (s->pairing.count == 0)
-		return err_note(-ENOTSUP, "no pair of these rounds is %s", place_of(command.scope));
+		return err_note(-ENOTSUP, "no pair of these rounds is %s", place_of(scope));
 	return link_log_open(c->state, PAIR_VARIANTS, s->pairing.links);
 }
 
@@ -163,19 +172,22 @@ static const struct bench_variant variants[] = {
 	{0}};
 
 /* By rank, with blanks between them. */
-static int report_hosts(struct bench_case *c)
+static void report_hosts(struct bench_case *c)
 {
 	const struct pair_session *s = session_of(c);
-	struct text hosts = {0}, nodes = {0};
+	struct text hosts = {0}, nodes = {0}, rails = {0};
 	for (int r = 0; r < mpi_job.size; r++) {
 		text_add(&hosts, "%s%s", r ? " " : "", s->hosts[r]);
 		text_add(&nodes, "%s%d", r ? " " : "", s->nodes[r]);
+		text_add(&rails, "%s%u", r ? " " : "", s->pairing.rail[r]);
 	}
 	bench_fact_text(c, "hosts", text_whole(&hosts));
 	bench_fact_text(c, "node_of_rank", text_whole(&nodes));
+	if (s->command.scope == PAIRING_SAME_RAIL || s->command.scope == PAIRING_CROSS_RAIL)
+		bench_fact_text(c, "rail_of_rank", text_whole(&rails));
 	text_free(&hosts);
 	text_free(&nodes);
-	return c->status;
+	text_free(&rails);
 }
 
 static int derive(struct bench_case *c)
@@ -185,7 +197,7 @@ static int derive(struct bench_case *c)
 					     (double)s->command.bytes * s->command.window};
 	bench_fact_number(c, "nodes", mpi_job.hosts);
 	bench_fact_number(c, "rounds", s->pairing.rounds);
-	bench_fact_number(c, "rounds_of_all_pairs", pairing_all_rounds((uint32_t)mpi_job.size));
+	bench_fact_number(c, "rounds_of_all_pairs", s->pairing.all_rounds);
 	bench_fact_number(c, "pairs", (double)s->pairing.links);
 	bench_fact_text(c, "place", place_of(s->command.scope));
 	rank_program_report(c, s->memory.vectors.direct, "window");
@@ -233,7 +245,7 @@ static int adapt_to_ranks(struct rank_program *p)
 	const uint32_t ranks = (uint32_t)mpi_job.size;
 	char *rounds = ((struct pairs *)p)->rounds;
 	if (ranks > 1 && mpi_job.hosts == 1) {
-		rank_program_axis(p, "scope")->quick = scopes[PAIRING_WITHIN];
+		rank_program_axis(p, "scope")->quick = "within";
 		p->bench.primary = NULL;
 	}
 	if ((uint64_t)pairing_all_rounds(ranks) * (ranks / 2) > MAX_PAIRS) {

@@ -7,7 +7,12 @@
  * complete graph): every pair exactly once in n - 1 rounds for an even number n of ranks, and in n
  * rounds for an odd one, where one rank is idle in each. No schedule of disjoint pairs needs fewer
  * rounds. PAIRING_RANDOM draws a random perfect matching a round; pairs may come twice or not at
- * all.
+ * all. Ranks of one node, or of one rail, are paired among themselves, all nodes or rails in the
+ * same rounds.
+ *
+ * Rails. A node's ranks are spread evenly over its network adapters in their order: of n ranks rank
+ * l uses adapter l rails / n. Adapters of one number are a rail, as where they have a switch of
+ * their own.
  */
 #ifndef GPUSIG_PAIRING_H
 #define GPUSIG_PAIRING_H
@@ -31,8 +36,9 @@ extern const struct pair_way pair_ways[PAIR_VARIANTS];
 
 enum pairing_kind { PAIRING_ROUND_ROBIN, PAIRING_RANDOM };
 
-/* Pairs of ranks on different nodes, or pairs of ranks of one node. */
-enum pairing_scope { PAIRING_BETWEEN, PAIRING_WITHIN };
+/* Pairs of ranks on different nodes, of these those of one rail or those of two, or pairs of ranks
+ * of one node. */
+enum pairing_scope { PAIRING_BETWEEN, PAIRING_SAME_RAIL, PAIRING_CROSS_RAIL, PAIRING_WITHIN };
 
 /* One pair of a round; first < second. Slots are in order of rounds. */
 struct pair_slot {
@@ -41,9 +47,11 @@ struct pair_slot {
 };
 
 struct pairing {
-	uint32_t rounds; /* with at least one pair */
+	uint32_t rounds;     /* with at least one pair */
+	uint32_t all_rounds; /* in which every pair comes once */
 	size_t count, links;
 	struct pair_slot *slots;
+	uint32_t *rail; /* of every rank */
 };
 
 /* Parameters of a pairing; the same on every rank. */
@@ -52,6 +60,7 @@ struct pairing_request {
 	enum pairing_scope scope;
 	uint32_t ranks;
 	const int *node; /* of every rank: any number that ranks of one node have in common */
+	uint32_t rails;  /* of a node; 0: as many as it has ranks */
 	uint32_t rounds; /* at most so many, the first ones; 0: those of all pairs */
 	uint64_t seed;   /* of random matchings */
 };
@@ -63,6 +72,11 @@ uint32_t pairing_all_rounds(uint32_t ranks);
  * the number, 0 for all. */
 int pairing_accept_rounds(const char *word);
 uint32_t pairing_parse_rounds(const char *word);
+
+/* The same of a scope, "between", "within", "same-rail" or "cross-rail", of a node's ranks behind
+ * as many rails, or "same-rail:4". */
+int pairing_accept_scope(const char *word);
+enum pairing_scope pairing_parse_scope(const char *word, uint32_t *rails_p);
 
 /* Pairs outside the scope are left out, and so are rounds without any pair. -ENOMEM. */
 int pairing_open(const struct pairing_request *request, struct pairing *p);

@@ -30,8 +30,8 @@ struct mpi_command {
 	uint64_t iterations;
 	uint64_t variants; /* bit mask */
 	uint64_t bytes, seed;
-	uint32_t type, op, ports;                /* of collectives */
-	uint32_t pairing, scope, rounds, window; /* of pairs */
+	uint32_t type, op, ports;                       /* of collectives */
+	uint32_t pairing, scope, rails, rounds, window; /* of pairs */
 	bool together, dry;
 	char shape[48];
 	struct device_list devices;

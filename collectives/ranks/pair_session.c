@@ -34,6 +34,7 @@ static int open_pairing(struct pair_session *s)
 						.scope = s->command.scope,
 						.ranks = (uint32_t)mpi_job.size,
 						.node = s->nodes,
+						.rails = s->command.rails,
 						.rounds = s->command.rounds,
 						.seed = s->command.seed};
 	int status = pairing_open(&request, &s->pairing);

@@ -22,7 +22,7 @@
 
 #define PAIR_HOST_BYTES 64
 
-/* PAIR_OPEN: pairing, scope, rounds (0: those of all pairs), window, bytes, seed, together.
+/* PAIR_OPEN: pairing, scope, rails, rounds (0: those of all pairs), window, bytes, seed, together.
  * PAIR_RUN: variant, iterations. PAIR_CHECK: variant. */
 enum pair_opcode { PAIR_OPEN, PAIR_RUN, PAIR_POISON, PAIR_CHECK, PAIR_CLOSE };
 

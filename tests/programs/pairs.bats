@@ -85,6 +85,8 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 		--rounds some
 		--rounds 4
 		--scope here
+		--scope same-rail:0
+		--scope within:2
 		--size 9
 		--way up
 		--rounds 0
@@ -145,13 +147,17 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 
 @test "several ranks a node: pairs within and between are never mixed; and the collectives run across nodes" {
 	need_nodes
-	for scope in between:4:2 within:2:1; do
-		IFS=: read -r scope pairs rounds <<<"$scope"
+	for scope in between/4/2 within/2/1 same-rail/2/1 cross-rail/2/1 same-rail:1/4/2; do
+		IFS=/ read -r scope pairs rounds <<<"$scope"
 		# shellcheck disable=SC2086 # QUICK is a list of words
 		run --separate-stderr on_nodes -n 4 --map-by ppr:2:node "$bin/pairs" $QUICK --size 4K --scope "$scope"
 		echo "$scope: $status $output $stderr"
 		json "(cases[0]['facts']['pairs'], cases[0]['facts']['rounds'], cases[0]['check']['status']) == ($pairs, $rounds, 'ok')" \
-			"cases[0]['facts']['place'].startswith('$scope') and cases[0]['facts']['hosts'] == 'n1 n1 n2 n2'" <<<"$output"
+			"cases[0]['facts']['place'].startswith('within' if '$scope' == 'within' else 'between') and cases[0]['facts']['hosts'] == 'n1 n1 n2 n2'" \
+			"cases[0]['facts'].get('rail_of_rank') == {'same-rail': '0 1 0 1', 'cross-rail': '0 1 0 1', 'same-rail:1': '0 0 0 0'}.get('$scope')" \
+			"{d['name'].split()[1] for d in cases[0]['derived'] if d['name'].startswith('link_')} == set({
+				'between': '0-2 0-3 1-2 1-3', 'within': '0-1 2-3', 'same-rail': '0-2 1-3', 'cross-rail': '0-3 1-2',
+				'same-rail:1': '0-2 0-3 1-2 1-3'}['$scope'].split())" <<<"$output"
 	done
 	for program in allreduce allgather reduce_scatter; do
 		[ -x "$bin/$program" ] || continue

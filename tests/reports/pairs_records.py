@@ -36,7 +36,13 @@ def pairs(
     case = {**AXES, **(own or {})}
     w = Writer(
         "collectives/pairs",
-        [headline("pairs_min_bandwidth", "min_bandwidth", {"concurrent": "yes", "size": 1 << 20})],
+        [
+            headline(
+                "pairs_min_bandwidth",
+                "min_bandwidth",
+                {"scope": "between", "concurrent": "yes", "size": 1 << 20},
+            )
+        ],
         [axis(name, "byte" if name == "size" else "", [word]) for name, word in case.items()],
         **more,
     )

@@ -30,8 +30,12 @@ from reports.signature.slow_links import Ends, Found, Links, Measured, View, fin
 PROGRAM = "collectives/pairs"
 MATRIX_NODES = 32  # of more nodes only the table of the slowest is shown
 LISTED = 16  # links of that table
-BETWEEN = "between nodes"
+BETWEEN = "between nodes"  # with ", on the same rail" or ", across rails"
 _LINK = re.compile(r"link_(bandwidth|latency) ([0-9]{1,6})-([0-9]{1,6})\Z")
+
+
+def _is_between(case: Case) -> bool:
+    return str(case.facts.get("place")).startswith(BETWEEN)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class PairCase:
 
     @property
     def between(self) -> bool:
-        return self.case.facts.get("place") == BETWEEN
+        return _is_between(self.case)
 
     def label(self, rank: int) -> str:
         return self.labels[rank] if rank < len(self.labels) else "rank %d" % rank
@@ -84,8 +88,7 @@ def pair_case(case: Case) -> PairCase:
             links.bandwidth[ends] = _measured(d)
         elif match[1] == "latency":
             links.latency[ends] = _measured(d)
-    between = case.facts.get("place") == BETWEEN
-    return PairCase(case, _labels(case), derived, links, find(links) if between else find(Links()))
+    return PairCase(case, _labels(case), derived, links, find(links if _is_between(case) else Links()))
 
 
 def _one_try(tries: List[Case]) -> Optional[Case]:
@@ -115,8 +118,9 @@ def _ratio(pairs: PairCase, ends: Ends) -> float:
 
 def _where(pairs: PairCase) -> str:
     axes = pairs.case.axes
-    return "between these %s (messages of %s%s)" % (
+    return "between these %s%s (messages of %s%s)" % (
         plural(len(pairs.ranks), "node"),
+        str(pairs.case.facts.get("place", "")).removeprefix(BETWEEN),
         axis_value(axes.get("size", ""), "byte"),
         "" if axes.get("concurrent") == "yes" else ", one pair at a time",
     )
@@ -168,6 +172,30 @@ def results(section: Section) -> Json:
     }
 
 
+def _valid(case: Case, name: str) -> Optional[Derived]:
+    own = (d for d in case.derived if d.name == name)
+    return next((d for d in own if not why_invalid(case, d)), None)
+
+
+def _median_by_scope(cases: List[PairCase], scope: str) -> Dict[Tuple[Tuple[str, str], ...], float]:
+    """Median bandwidth of the cases of a scope ("same-rail", "same-rail:4"), by the other axes."""
+    found = {}
+    for pairs in cases:
+        word, _, rails = str(pairs.case.axes.get("scope")).partition(":")
+        median = _valid(pairs.case, "median_bandwidth")
+        if word == scope and median and median.value:
+            others = {**pairs.case.axes, "scope": rails}
+            found[tuple(sorted((name, str(value)) for name, value in others.items()))] = median.value
+    return found
+
+
+def across_rails(cases: List[PairCase]) -> Optional[float]:
+    """Median bandwidth of pairs across rails over that of pairs on one rail, of the first cases that differ
+    in nothing else."""
+    same, across = (_median_by_scope(cases, scope) for scope in ("same-rail", "cross-rail"))
+    return next((across[axes] / same[axes] for axes in same if axes in across), None)
+
+
 def summary(section: Section) -> str:
     cases = cases_of(section.group)
     if not cases:
@@ -189,8 +217,7 @@ def summary(section: Section) -> str:
         ("median_latency", "%s latency (median)"),
         ("max_latency", "%s on the slowest"),
     ):
-        own = (d for d in pairs.case.derived if d.name == name)
-        found = next((d for d in own if not why_invalid(pairs.case, d)), None)
+        found = _valid(pairs.case, name)
         if found and found.value:
             parts.append(what % human(found.value, found.unit))
     if pairs.between:
@@ -201,6 +228,9 @@ def summary(section: Section) -> str:
         else:
             which = plural(slow, "direction is", "directions are") if slow else "no link is"
             parts.append("%s clearly slower than usual" % which)
+    rails = across_rails(cases)
+    if rails is not None:
+        parts.append("across rails %.2f of the bandwidth on the same rail (medians)" % rails)
     return "; ".join(parts) + "."
 
 

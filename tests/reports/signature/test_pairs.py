@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import unittest
-from typing import List
+from typing import Any, List
 
 import workplace
 from pairs_records import LATENCY, RATE, pairs
@@ -65,8 +65,37 @@ class Sections(workplace.Scratch):
         self.assertEqual(self.found(w), [])
         self.assertIn("with 2 nodes there is nothing to compare a link with", self.summary(w))
 
-    def summary(self, w: Writer) -> str:
-        return self.signature(w.text()).json["programs"]["collectives/pairs"]["summary"]
+    def summary(self, *writers: Writer) -> str:
+        text = "".join(w.text() for w in writers)
+        return self.signature(text).json["programs"]["collectives/pairs"]["summary"]
+
+    def test_rails_are_compared_where_they_differ_in_nothing_else(self) -> None:
+        def rail(scope: str, rate: float, **own: Any) -> Writer:
+            places = {"same": "on the same rail", "cross": "across rails"}
+            place = "between nodes, " + places[scope.split("-", maxsplit=1)[0]]
+            return pairs(4, lambda a, b: rate, place=place, own={"scope": scope, **own})
+
+        same, cross = rail("same-rail:2", RATE), rail("cross-rail:2", 0.6 * RATE)
+        said = "across rails 0.60 of the bandwidth on the same rail (medians)"
+        self.assertIn(said, self.summary(same, cross))
+        for one, other in (
+            (same, rail("cross-rail", 0.6 * RATE)),
+            (same, rail("cross-rail:2", 0.6 * RATE, size=1 << 16)),
+            (same, pairs(4)),
+        ):
+            self.assertNotIn("the same rail (medians)", self.summary(one, other))
+
+    def test_a_slow_node_is_found_on_its_rail(self) -> None:
+        w = pairs(
+            4,
+            lambda a, b: RATE / 4 if 2 in (a, b) else RATE,
+            place="between nodes, on the same rail",
+            own={"scope": "same-rail"},
+        )
+        self.assertEqual(
+            [f[f.index("between") :] for f in self.found(w)],
+            ["between these 4 nodes, on the same rail (messages of 1 MiB)."],
+        )
 
     def test_many_slow_links_are_summarised(self) -> None:
         slow = {(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)}

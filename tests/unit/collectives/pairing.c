@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Pairings: every pair once in as few rounds as possible, random perfect matchings, and both for
- * pairs between nodes, or within one, alone.
+ * pairs between nodes, of one rail or two, or within a node, alone.
  */
 #include "collectives/pairs/pairing.h"
 #include "lib/err.h"
@@ -108,26 +108,65 @@ static void random_matchings_favour_no_pair(void)
 	pairing_close(&p);
 }
 
-static void pairs_of_one_node_are_apart_from_those_between_nodes(void)
+static bool is_in_scope(enum pairing_scope scope, const int *node, const uint32_t *rail, uint32_t a,
+			uint32_t b)
+{
+	switch (scope) {
+	case PAIRING_BETWEEN:
+		return node[a] != node[b];
+	case PAIRING_SAME_RAIL:
+		return node[a] != node[b] && rail[a] == rail[b];
+	case PAIRING_CROSS_RAIL:
+		return node[a] != node[b] && rail[a] != rail[b];
+	case PAIRING_WITHIN:
+		break;
+	}
+	return node[a] == node[b];
+}
+
+/* Also on nodes with different numbers of ranks, which come in any order. */
+static void every_scope_has_its_pairs_once(void)
 {
 	static unsigned times[MOST][MOST];
 	static const int node[] = {0, 0, 2, 2, 0, 5, 5};
+	static const uint32_t alone[] = {0, 1, 0, 1, 2, 0, 1}, two[] = {0, 0, 0, 1, 1, 0, 1};
 	enum { RANKS = sizeof(node) / sizeof(node[0]) };
-	struct pairing_request request = {.ranks = RANKS, .node = node};
-	size_t sum = 0;
 	for (int scope = PAIRING_BETWEEN; scope <= PAIRING_WITHIN; scope++) {
-		struct pairing p;
-		request.scope = (enum pairing_scope)scope;
-		require(pairing_open(&request, &p) == 0);
-		count_pairs(&p, RANKS, times);
-		for (uint32_t a = 0; a < RANKS; a++)
-			for (uint32_t b = a + 1; b < RANKS; b++)
-				expect(times[a][b] ==
-				       ((node[a] == node[b]) == (scope == PAIRING_WITHIN)));
-		sum += p.count;
-		pairing_close(&p);
+		for (uint32_t rails = 0; rails <= 2; rails += 2) {
+			struct pairing p;
+			const struct pairing_request request = {.ranks = RANKS,
+								.node = node,
+								.rails = rails,
+								.scope = (enum pairing_scope)scope};
+			const uint32_t *rail = rails ? two : alone;
+			require(pairing_open(&request, &p) == 0);
+			count_pairs(&p, RANKS, times);
+			expect(memcmp(p.rail, rail, sizeof(alone)) == 0);
+			for (uint32_t a = 0; a < RANKS; a++)
+				for (uint32_t b = a + 1; b < RANKS; b++)
+					expect(times[a][b] ==
+					       is_in_scope(request.scope, node, rail, a, b));
+			pairing_close(&p);
+		}
 	}
-	expect(sum == RANKS * (RANKS - 1) / 2);
+}
+
+/* Four nodes of two ranks: both rails are full in each of three rounds. */
+static void all_rails_are_busy_at_once(void)
+{
+	static const int node[] = {0, 0, 2, 2, 4, 4, 6, 6};
+	struct pairing_request request = {.ranks = 8, .node = node, .scope = PAIRING_SAME_RAIL};
+	struct pairing p;
+	require(pairing_open(&request, &p) == 0);
+	expect(p.rounds == 3 && p.all_rounds == 3 && p.count == 12);
+	for (size_t i = 0; i < p.count; i++)
+		expect(p.slots[i].round == i / 4);
+	pairing_close(&p);
+	request.kind = PAIRING_RANDOM;
+	request.rounds = 5;
+	require(pairing_open(&request, &p) == 0);
+	expect(p.rounds == 5 && p.count == 20);
+	pairing_close(&p);
 }
 
 /* Two nodes of two ranks: the round of both pairs within a node is left out. */
@@ -171,14 +210,40 @@ static void numbers_of_rounds(void)
 	expect(pairing_parse_rounds("all") == 0 && pairing_parse_rounds("12") == 12);
 }
 
+static void a_scope_may_say_how_many_rails(void)
+{
+	static const struct {
+		const char *word;
+		enum pairing_scope scope;
+		uint32_t rails;
+	} good[] = {
+		{"between", PAIRING_BETWEEN, 0},       {"within", PAIRING_WITHIN, 0},
+		{"same-rail", PAIRING_SAME_RAIL, 0},   {"cross-rail", PAIRING_CROSS_RAIL, 0},
+		{"same-rail:1", PAIRING_SAME_RAIL, 1}, {"cross-rail:64", PAIRING_CROSS_RAIL, 64}};
+	static const char *const bad[] = {
+		"",         "betwee",       "betweens",     "between:2",
+		"within:1", "same-rail:",   "same-rail:0",  "same-rail:65",
+		"same",     "same-rail: 2", "same-rail:-1", "same-rail:4x"};
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		uint32_t rails = 99;
+		expect(pairing_accept_scope(good[i].word) == 0);
+		expect(pairing_parse_scope(good[i].word, &rails) == good[i].scope);
+		expect(rails == good[i].rails);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect(pairing_accept_scope(bad[i]) == -EINVAL);
+}
+
 int main(void)
 {
 	test(every_pair_comes_once_in_the_fewest_rounds);
 	test(the_first_rounds_are_those_of_all);
 	test(random_matchings_are_perfect_and_seeded);
 	test(random_matchings_favour_no_pair);
-	test(pairs_of_one_node_are_apart_from_those_between_nodes);
+	test(every_scope_has_its_pairs_once);
+	test(all_rails_are_busy_at_once);
 	test(rounds_without_pairs_are_left_out);
 	test(numbers_of_rounds);
+	test(a_scope_may_say_how_many_rails);
 	return test_done();
 }
