@@ -14,6 +14,7 @@
  *     srun -N64 --ntasks-per-node=1 bin/collectives/pairs --pairing random --rounds 8
  */
 #include "collectives/pairs/link_metrics.h"
+#include "collectives/ranks/pair_adapters.h"
 #include "collectives/ranks/pair_session.h"
 #include "lib/err.h"
 #include "lib/text.h"
@@ -202,7 +203,8 @@ static int derive(struct bench_case *c)
 	bench_fact_text(c, "place", place_of(s->command.scope));
 	rank_program_report(c, s->memory.vectors.direct, "window");
 	report_hosts(c);
-	return TRY(c->status, link_metrics_derive(c, &metrics));
+	TRY(c->status, link_metrics_derive(c, &metrics));
+	return TRY(c->status, pair_adapters_derive(c, s));
 }
 
 static void teardown(struct bench_case *c)

@@ -10,15 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* In order of names; the caller frees what it finds. */
+static size_t find_all(const char *folder, const char *pattern, glob_t *found)
+{
+	char whole[PATH_MAX];
+	*found = (glob_t){0};
+	if ((size_t)snprintf(whole, sizeof(whole), "%s/%s", folder, pattern) < sizeof(whole))
+		glob(whole, 0, NULL, found);
+	return found->gl_pathc;
+}
+
 /* The first path in order of names that fits, "" if there is none. A virtio adapter's interface is
  * one folder deeper than others. */
 static void find_first(const char *folder, const char *pattern, char path[PATH_MAX])
 {
-	char whole[PATH_MAX];
-	glob_t found = {0};
+	glob_t found;
 	path[0] = '\0';
-	if ((size_t)snprintf(whole, sizeof(whole), "%s/%s", folder, pattern) < sizeof(whole) &&
-	    glob(whole, 0, NULL, &found) == 0)
+	if (find_all(folder, pattern, &found))
 		snprintf(path, PATH_MAX, "%s", found.gl_pathv[0]);
 	globfree(&found);
 }
@@ -53,12 +61,10 @@ static void add_port(const char *folder, struct network_adapter *a)
 
 static void read_ports(const char *folder, struct network_adapter *a)
 {
-	char pattern[PATH_MAX];
-	glob_t ports = {0};
-	if ((size_t)snprintf(pattern, sizeof(pattern), "%s/ports/*", folder) < sizeof(pattern) &&
-	    glob(pattern, 0, NULL, &ports) == 0)
-		for (size_t i = 0; i < ports.gl_pathc; i++)
-			add_port(ports.gl_pathv[i], a);
+	glob_t ports;
+	const size_t count = find_all(folder, "ports/*", &ports);
+	for (size_t i = 0; i < count; i++)
+		add_port(ports.gl_pathv[i], a);
 	globfree(&ports);
 }
 
@@ -110,4 +116,73 @@ bool network_adapter_read(const char *folder, const char *bus, struct network_ad
 		read_ports(path, adapter);
 	}
 	return true;
+}
+
+/* ------------------------------------------------------------------ what ports sent */
+
+struct port_list {
+	struct network_port *ports;
+	size_t count;
+};
+
+static bool is_hardware(const char *interface)
+{
+	char device[PATH_MAX];
+	return (size_t)snprintf(device, sizeof(device), "%s/device", interface) < sizeof(device) &&
+	       access(device, F_OK) == 0;
+}
+
+static void add_counted(struct port_list *list, const char *folder, const char *counter,
+			uint64_t unit_bytes, struct network_port port)
+{
+	char count[64];
+	if (list->count == NETWORK_PORTS_MAX || !read_in(folder, counter, count, sizeof(count)))
+		return;
+	port.sent_bytes = strtoull(count, NULL, 10) * unit_bytes;
+	list->ports[list->count++] = port;
+}
+
+static void add_interface(struct port_list *list, const char *folder)
+{
+	struct network_adapter a = {0};
+	struct network_port port;
+	read_interface(folder, &a);
+	port.bytes_per_s = a.bytes_per_s;
+	snprintf(port.name, sizeof(port.name), "%.31s", last_part(folder));
+	if (strcmp(port.name, "lo") != 0)
+		add_counted(list, folder, "statistics/tx_bytes", 1, port);
+}
+
+/* ".../infiniband/mlx5_0/ports/1". The counter is of words of four bytes. */
+static void add_verbs(struct port_list *list, const char *folder)
+{
+	struct network_adapter a = {0};
+	struct network_port port;
+	const char *number = last_part(folder), *end = number - sizeof("/ports"), *name = end;
+	while (name[-1] != '/')
+		name--;
+	add_port(folder, &a);
+	port.bytes_per_s = a.bytes_per_s;
+	snprintf(port.name, sizeof(port.name), "%.*s:%.3s",
+		 (int)(end - name < 28 ? end - name : 28), name, number);
+	add_counted(list, folder, "counters/port_xmit_data", 4, port);
+}
+
+size_t network_ports_read(const char *folder, struct network_port *ports)
+{
+	struct port_list list = {ports, 0};
+	glob_t found;
+	size_t hardware = 0;
+	const size_t interfaces = find_all(folder, "net/*", &found);
+	for (size_t i = 0; i < interfaces; i++)
+		hardware += is_hardware(found.gl_pathv[i]);
+	for (size_t i = 0; i < interfaces; i++)
+		if (!hardware || is_hardware(found.gl_pathv[i]))
+			add_interface(&list, found.gl_pathv[i]);
+	globfree(&found);
+	const size_t verbs = find_all(folder, "infiniband/*/ports/*", &found);
+	for (size_t i = 0; i < verbs; i++)
+		add_verbs(&list, found.gl_pathv[i]);
+	globfree(&found);
+	return list.count;
 }

@@ -66,6 +66,8 @@ static int close_case(struct pair_session *s)
 	free(s->own);
 	free(s->all);
 	free(s->link_seconds);
+	free(s->ports);
+	s->ports = NULL;
 	s->nodes = NULL;
 	s->hosts = NULL;
 	s->in_round = NULL;
@@ -198,6 +200,43 @@ static int run_and_gather(struct pair_session *s, unsigned variant, uint64_t ite
 	return TRY(status, pair_memory_result(&s->memory));
 }
 
+static struct pair_ports read_ports(void)
+{
+	struct pair_ports now = {0};
+	if (mpi_job.rank == mpi_job.host)
+		now.count = network_ports_read("/sys/class", now.port);
+	return now;
+}
+
+/* Leaves ports that were there before, with what they sent since. */
+static void subtract_ports(struct pair_ports *now, const struct pair_ports *before)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < now->count; i++) {
+		size_t old = 0;
+		while (old < before->count &&
+		       strcmp(before->port[old].name, now->port[i].name) != 0)
+			old++;
+		if (old == before->count)
+			continue;
+		now->port[count] = now->port[i];
+		now->port[count++].sent_bytes -= before->port[old].sent_bytes;
+	}
+	now->count = count;
+}
+
+static int count_and_gather(struct pair_session *s, unsigned variant, uint64_t iterations)
+{
+	const struct pair_ports before = read_ports();
+	int status = run_and_gather(s, variant, iterations);
+	begin_together();
+	struct pair_ports now = read_ports();
+	subtract_ports(&now, &before);
+	free(s->ports);
+	s->ports = mpi_job_gather(&now, sizeof(now));
+	return status;
+}
+
 /* ------------------------------------------------------------------ check */
 
 static int check_received(struct pair_session *s, unsigned variant)
@@ -246,6 +285,8 @@ int pair_session_execute(struct rank_program *program, const struct mpi_command 
 		return open_case(s, command);
 	case PAIR_RUN:
 		return run_and_gather(s, command->variant, command->iterations);
+	case PAIR_COUNT:
+		return count_and_gather(s, command->variant, command->iterations);
 	case PAIR_POISON:
 		return poison_received(s);
 	case PAIR_CHECK:

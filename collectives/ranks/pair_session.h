@@ -19,12 +19,19 @@
 #include "collectives/pairs/pairing.h"
 #include "collectives/ranks/pair_memory.h"
 #include "collectives/ranks/rank_program.h"
+#include "lib/network_adapter.h"
 
 #define PAIR_HOST_BYTES 64
 
 /* PAIR_OPEN: pairing, scope, rails, rounds (0: those of all pairs), window, bytes, seed, together.
- * PAIR_RUN: variant, iterations. PAIR_CHECK: variant. */
-enum pair_opcode { PAIR_OPEN, PAIR_RUN, PAIR_POISON, PAIR_CHECK, PAIR_CLOSE };
+ * PAIR_RUN and PAIR_COUNT, which also has the adapters' counters: variant, iterations. PAIR_CHECK:
+ * variant. */
+enum pair_opcode { PAIR_OPEN, PAIR_RUN, PAIR_COUNT, PAIR_POISON, PAIR_CHECK, PAIR_CLOSE };
+
+struct pair_ports {
+	size_t count;
+	struct network_port port[NETWORK_PORTS_MAX]; /* sent_bytes: in the pass */
+};
 
 struct pair_session {
 	struct rank_program program; /* first */
@@ -34,10 +41,12 @@ struct pair_session {
 	int *nodes;                        /* of every rank: mpi_job.host */
 	char (*hosts)[PAIR_HOST_BYTES];    /* leader: of every rank */
 	const struct pair_slot **in_round; /* this rank's pair of every round, or NULL */
-	double *own, *all;    /* seconds by round, of this rank; leader: of all ranks */
-	int last_peer;        /* received from in the last run; -1: nobody */
-	double seconds;       /* leader: of the last PAIR_RUN */
-	double *link_seconds; /* leader: of one iteration of it, by link */
+	double *own, *all;        /* seconds by round, of this rank; leader: of all ranks */
+	int last_peer;            /* received from in the last run; -1: nobody */
+	double seconds;           /* leader: of the last PAIR_RUN or PAIR_COUNT */
+	double *link_seconds;     /* leader: of one iteration of it, by link */
+	struct pair_ports *ports; /* leader: of the last PAIR_COUNT; of the first rank of each node,
+				     of other ranks none */
 };
 
 /* For struct rank_program, whose state this is. */

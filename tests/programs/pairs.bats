@@ -167,3 +167,27 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 			'cases[0]["facts"]["timed"] == "longest of the ranks'"'"' durations"' <<<"$output"
 	done
 }
+
+# rates: of adapters by the nodes' first ranks, from the records in $output.
+rates() {
+	json "(lambda rates: $1)({d['name'].removeprefix('adapter_rate '): d['value'] for d in cases[0]['derived'] if d['name'].startswith('adapter_rate')})" \
+		"$2" <<<"$output"
+}
+
+@test "what the adapter of each node sends is its link's rate, and where counters lack what was sent it is said" {
+	need_nodes
+	node_rate 2 10mbit
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	set -- "$bin/pairs" $QUICK --way both_ways --size 64K --window 4
+	run --separate-stderr on_nodes -n 2 --map-by ppr:1:node "$@"
+	echo "$status $output $stderr"
+	rates 'sorted(rates) == ["0/eth0", "1/eth0"] and 0.6 * 1.25e6 < rates["1/eth0"] < 1.3 * 1.25e6' \
+		'"adapters_not_counted" not in cases[0]["facts"]'
+	# shellcheck disable=SC2016 # expanded in the nodes
+	run --separate-stderr on_nodes -n 2 --map-by ppr:1:node \
+		sh -c '[ "$(hostname)" = n1 ] || mount -t tmpfs none /sys/class/net; exec "$@"' sh "$@"
+	echo "$status $output $stderr"
+	rates 'list(rates) == ["0/eth0"]' 'cases[0]["facts"]["adapters_not_counted"] == "the node of rank 1: 0 of what its ranks sent"'
+	run --separate-stderr on_nodes -n 4 --map-by ppr:2:node "$@" --scope within
+	rates 'rates == {}' '"adapters_not_counted" not in cases[0]["facts"]'
+}

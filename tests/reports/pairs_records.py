@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 from record_writer import Writer, axis, headline, value
 
@@ -30,9 +30,11 @@ def pairs(
     flags: Sequence[Any] = (),
     own: Any = None,
     only: Callable[[int, int], bool] = lambda a, b: True,
+    adapters: Sequence[Tuple[str, float]] = (),
     **more: Any,
 ) -> Writer:
-    """rate(from, to) and latency(first, second); `only` some pairs; `own`: other axes of the case."""
+    """rate(from, to) and latency(first, second); `only` some pairs; `own`: other axes of the case;
+    `adapters`: names, after "adapter_rate ", and rates."""
     case = {**AXES, **(own or {})}
     w = Writer(
         "collectives/pairs",
@@ -53,21 +55,23 @@ def pairs(
             name, variant, number, unit, ci_low=number * (1 - noise), ci_high=number * (1 + noise), rounds=20
         )
 
-    derived = []
+    links = []
     for a, b in itertools.combinations(range(nodes), 2):
         if only(a, b):
             name = "link_%%s %d-%d" % (a, b)
-            derived += [
+            links += [
                 measured(name % "bandwidth", "forward", rate(a, b), "byte/s"),
                 measured(name % "bandwidth", "backward", rate(b, a), "byte/s"),
                 measured(name % "bandwidth", "both_ways", rate(a, b) + rate(b, a), "byte/s"),
                 measured(name % "latency", "round_trip", latency(a, b), "s"),
             ]
-    rates = sorted(d["value"] for d in derived if d["variant"] in ("forward", "backward"))
+    rates = sorted(d["value"] for d in links if d["variant"] in ("forward", "backward"))
     middle = rates[len(rates) // 2]
-    derived += [
+    derived = [
+        *links,
         value("min_bandwidth", None, rates[0], "byte/s"),
         value("median_bandwidth", None, middle, "byte/s"),
+        *(measured("adapter_rate " + name, "both_ways", rate, "byte/s") for name, rate in adapters),
     ]
     line = w.case(
         case,
@@ -83,7 +87,7 @@ def pairs(
         "nodes": nodes,
         "rounds": every,
         "rounds_of_all_pairs": every,
-        "pairs": len(derived) // 4,
+        "pairs": len(links) // 4,
         "place": place,
         "transport": "host memory",
         "hosts": " ".join(hosts or ["n%d" % (i + 1) for i in range(nodes)]),

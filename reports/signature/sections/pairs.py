@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
@@ -32,6 +33,7 @@ MATRIX_NODES = 32  # of more nodes only the table of the slowest is shown
 LISTED = 16  # links of that table
 BETWEEN = "between nodes"  # with ", on the same rail" or ", across rails"
 _LINK = re.compile(r"link_(bandwidth|latency) ([0-9]{1,6})-([0-9]{1,6})\Z")
+_ADAPTER = re.compile(r"adapter_rate ([0-9]{1,6})/(\S+)\Z")
 
 
 def _is_between(case: Case) -> bool:
@@ -159,6 +161,12 @@ def _case_json(pairs: PairCase) -> Json:
         "slow_nodes": [
             {"node": label(n.node), "sends": n.sends, "receives": n.receives} for n in pairs.found.nodes
         ],
+        "adapters": [
+            {"name": name, "node": node, "sends": rate}
+            for name, rates in adapter_rates(pairs).items()
+            for rate, node in rates
+        ],
+        "adapters_not_counted": facts.get("adapters_not_counted"),
     }
 
 
@@ -299,10 +307,38 @@ def _table(pairs: PairCase) -> List[Figure]:
     return table(rows, caption, words=2, prose=True)
 
 
+def adapter_rates(pairs: PairCase) -> Dict[str, List[Tuple[float, str]]]:
+    """Bytes per second and node of the adapters of each name, the slowest first."""
+    found: Dict[str, List[Tuple[float, str]]] = {}
+    for d in pairs.case.derived:
+        match = _ADAPTER.match(d.name)
+        if match and d.value is not None and not why_invalid(pairs.case, d):
+            found.setdefault(match[2], []).append((d.value, pairs.label(int(match[1]))))
+    return {name: sorted(rates) for name, rates in sorted(found.items())}
+
+
+def _adapters(pairs: PairCase) -> List[Figure]:
+    rows = [
+        {
+            "adapter": name,
+            "nodes": len(rates),
+            "least": human(rates[0][0], "byte/s"),
+            "of": rates[0][1],
+            "median": human(statistics.median(rate for rate, _ in rates), "byte/s"),
+            "most": human(rates[-1][0], "byte/s"),
+        }
+        for name, rates in adapter_rates(pairs).items()
+    ]
+    caption = "%s: what the ports of adapters send while the pairs exchange both ways, with headers." % (
+        pairs.case.key
+    )
+    return table(rows, caption, words=1, prose=True) if rows else []
+
+
 def figures(section: Section) -> List[Figure]:
     found: List[Figure] = []
     for pairs in cases_of(section.group)[:4]:
-        found += _panels(pairs) + _table(pairs)
+        found += _panels(pairs) + _table(pairs) + _adapters(pairs)
     return found
 
 

@@ -5,6 +5,7 @@ by what names."""
 from __future__ import annotations
 
 import random
+import re
 import unittest
 from typing import Any, List
 
@@ -84,6 +85,24 @@ class Sections(workplace.Scratch):
             (same, pairs(4)),
         ):
             self.assertNotIn("the same rail (medians)", self.summary(one, other))
+
+    def test_adapters_of_a_name_are_compared_over_nodes(self) -> None:
+        adapters = [("0/mlx5_0:1", 20e9), ("1/mlx5_0:1", 24e9), ("2/mlx5_0:1", 22e9), ("2/eth0", 1e6)]
+        records = pairs(3, adapters=adapters).text()
+        program = self.signature(records).json["programs"]["collectives/pairs"]
+        self.assertEqual(
+            [(a["name"], a["node"], a["sends"]) for a in program["results"]["cases"][0]["adapters"]],
+            [
+                ("eth0", "n3", 1e6),
+                ("mlx5_0:1", "n1", 20e9),
+                ("mlx5_0:1", "n3", 22e9),
+                ("mlx5_0:1", "n2", 24e9),
+            ],
+        )
+        self.run_build(records)
+        if workplace.HAVE_JINJA2:
+            row = re.sub(r"<[^>]*>|\s", "", self.plain_page().split("mlx5_0:1", 1)[1])
+            self.assertTrue(row.startswith("320GB/sn122GB/s24GB/s"), row[:40])
 
     def test_a_slow_node_is_found_on_its_rail(self) -> None:
         w = pairs(

@@ -77,6 +77,48 @@ static void a_device_that_is_not_there(void)
 	expect(!network_adapter_read(folder, "", &a));
 }
 
+/* Interfaces of hardware, and ports for verbs, which count words. */
+static void what_ports_sent(void)
+{
+	struct network_port ports[NETWORK_PORTS_MAX];
+	char class[64];
+	snprintf(class, sizeof(class), "%s/class", root);
+	write_under_root("123", "class/net/lo/statistics/tx_bytes");
+	write_under_root("4096", "class/net/eth0/statistics/tx_bytes");
+	write_under_root("up", "class/net/eth0/operstate");
+	write_under_root("10000", "class/net/eth0/speed");
+	write_under_root("5000", "class/net/veth7/statistics/tx_bytes");
+	require(network_ports_read(class, ports) == 2);
+	expect_str(ports[0].name, "eth0");
+	expect(ports[0].sent_bytes == 4096);
+	expect(ports[0].bytes_per_s >= 1.25e9 && ports[0].bytes_per_s <= 1.25e9);
+	expect_str(ports[1].name, "veth7");
+	write_under_root("0x15b3", "class/net/eth0/device/vendor");
+	write_under_root("30", "class/infiniband/mlx5_0/ports/2/counters/port_xmit_data");
+	write_under_root("4: ACTIVE", "class/infiniband/mlx5_0/ports/2/state");
+	write_under_root("400 Gb/sec (4X NDR)", "class/infiniband/mlx5_0/ports/2/rate");
+	write_under_root("1: DOWN", "class/infiniband/mlx5_0/ports/3/state");
+	require(network_ports_read(class, ports) == 2);
+	expect_str(ports[0].name, "eth0");
+	expect_str(ports[1].name, "mlx5_0:2");
+	expect(ports[1].sent_bytes == 120);
+	expect(ports[1].bytes_per_s >= 50e9 && ports[1].bytes_per_s <= 50e9);
+	expect(network_ports_read("/dev/null/none", ports) == 0);
+}
+
+static void ports_are_64_at_most(void)
+{
+	struct network_port ports[NETWORK_PORTS_MAX];
+	char class[64], name[64];
+	snprintf(class, sizeof(class), "%s/many", root);
+	for (unsigned i = 0; i < NETWORK_PORTS_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "many/net/e%02u/statistics/tx_bytes", i);
+		write_under_root("1", name);
+	}
+	require(network_ports_read(class, ports) == NETWORK_PORTS_MAX);
+	expect_str(ports[NETWORK_PORTS_MAX - 1].name, "e63");
+}
+
 int main(void)
 {
 	require(mkdtemp(root));
@@ -86,6 +128,8 @@ int main(void)
 	test(names_link_and_rate);
 	test(a_virtual_function);
 	test(a_device_that_is_not_there);
+	test(what_ports_sent);
+	test(ports_are_64_at_most);
 	forget_machine();
 	return test_done();
 }
