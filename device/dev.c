@@ -373,14 +373,29 @@ int dev_copy_batch(struct dev *d, struct dev_stream *s, size_t count, void *cons
 	return d->ops->copy_batch(d, s, count, dsts, srcs, bytes);
 }
 
-int dev_file_read(struct dev *d, struct dev_stream *s, int file, uint64_t offset, void *dst,
-		  uint64_t bytes)
+int dev_file_open(struct dev *d, int file, struct dev_file *f)
+{
+	if (!dev_can(d, DEV_CAP_FILE_READ) || !d->ops->file_read)
+		return dev_note_not_supported(d, "file_open");
+	*f = (struct dev_file){.file = file};
+	return d->ops->file_open ? d->ops->file_open(d, f) : 0;
+}
+
+void dev_file_close(struct dev *d, struct dev_file *f)
+{
+	if (f->handle && d->ops->file_close)
+		d->ops->file_close(d, f);
+	f->handle = NULL;
+}
+
+int dev_file_read(struct dev *d, struct dev_stream *s, const struct dev_file *f, uint64_t offset,
+		  void *dst, uint64_t bytes)
 {
 	if (!dev_can(d, DEV_CAP_FILE_READ) || !d->ops->file_read)
 		return dev_note_not_supported(d, "file_read");
 	if (bytes == 0)
 		return err_note(-EINVAL, "a read of a file has 0 bytes");
-	return d->ops->file_read(d, s, file, offset, dst, bytes);
+	return d->ops->file_read(d, s, f, offset, dst, bytes);
 }
 
 int dev_clock_rate(struct dev *d, double *hz_p)

@@ -13,13 +13,13 @@
  * before dev_stream_sync(), a completed event, or an event wait.
  *
  * Waiting. Only dev_stream_sync() and dev_event_sync() wait. dev_open(), dev_close(), dev_alloc(),
- * dev_free(), dev_peer_enable(), dev_kernel_find() and dev_clock_rate() may take any time and are
- * never timed. They may wait for all work of the device, so do not call them while something blocks
- * that work. There are two exceptions. A full queue: a stream takes props.max_queued operations
- * without waiting; a program that enqueues more must say that it measures the queue. The first GEMM
- * of its kind in a stream, and the first collective of its kind and size: a library may load code
- * or connect devices for it and wait for whole devices; a program runs one before it blocks
- * anything.
+ * dev_free(), dev_peer_enable(), dev_kernel_find(), dev_file_open() and dev_clock_rate() may take
+ * any time and are never timed. They may wait for all work of the device, so do not call them while
+ * something blocks that work. There are three exceptions. A read of a file: dev_file_read(). A full
+ * queue: a stream takes props.max_queued operations without waiting; a program that enqueues more
+ * must say that it measures the queue. The first GEMM of its kind in a stream, and the first
+ * collective of its kind and size: a library may load code or connect devices for it and wait for
+ * whole devices; a program runs one before it blocks anything.
  *
  * Failures. Work that fails after it was enqueued is reported once, as the result of the next
  * dev_stream_sync() on its stream. Until then later work of that stream is dropped. A dropped event
@@ -223,6 +223,13 @@ struct dev_set {
  * has no such device here; the text lists what there is. Blocking. */
 int dev_open(const char *spec, uint32_t want, struct dev_set *set_p);
 
+/* A file that a device reads; the caller's, of dev_file_open(). */
+struct dev_file {
+	int file;
+	void *handle; /* the backend's */
+	char how[96]; /* what reads it: "cuFile 1.14 with nvidia-fs 2.26", or "" */
+};
+
 /* Work may still be queued: it ends first. Waits for values that block it are released, also those
  * of another open device whose streams block this one's. */
 void dev_close(struct dev_set *set);
@@ -291,8 +298,11 @@ struct dev_ops {
 	void (*reseed)(struct dev *dev, uint64_t seed);
 	int (*copy_batch)(struct dev *dev, struct dev_stream *s, size_t count, void *const *dsts,
 			  const void *const *srcs, const uint64_t *bytes);
-	int (*file_read)(struct dev *dev, struct dev_stream *s, int file, uint64_t offset,
-			 void *dst, uint64_t bytes);
+	/* NULL where a file needs nothing but to be open. */
+	int (*file_open)(struct dev *dev, struct dev_file *f);
+	void (*file_close)(struct dev *dev, struct dev_file *f);
+	int (*file_read)(struct dev *dev, struct dev_stream *s, const struct dev_file *f,
+			 uint64_t offset, void *dst, uint64_t bytes);
 	int (*clock_rate)(struct dev *dev, double *hz_p);
 	int (*stream_units)(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
 	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -407,12 +417,21 @@ static inline int dev_fill(struct dev *d, struct dev_stream *s, void *dst, uint8
 	return d->ops->fill(d, s, dst, byte, bytes);
 }
 
-/* Enqueue a read of `bytes` of an open file from `offset` on into PINNED or DEVICE memory, past the
- * page cache, by the storage and the device alone; one queue entry. The caller closes the file
- * after it has synchronised. A file that ends before is -EIO of that sync. -EINVAL: 0 bytes.
- * [optional] */
-int dev_file_read(struct dev *d, struct dev_stream *s, int file, uint64_t offset, void *dst,
-		  uint64_t bytes);
+/* `file` is open for direct reads (O_DIRECT) and stays so until dev_file_close(), which comes
+ * before dev_close(). May take any time. -ENOTSUP: the device cannot read it past the host's
+ * memory; the text says why. [optional] */
+int dev_file_open(struct dev *d, int file, struct dev_file *f);
+/* After all reads. Nothing if it was not opened. */
+void dev_file_close(struct dev *d, struct dev_file *f);
+
+/* Enqueue a read of `bytes` of the file from `offset` on into DEVICE memory, past the page cache
+ * and the host's memory; one queue entry. A file that ends before is -EIO of the next sync. A
+ * backend may read before it returns, after all that is queued in the stream; -EIO is then the
+ * result of this call. So reads at once take a thread and a stream each, and the first read into an
+ * allocation may take any time. In virtual time it may be PINNED memory, elsewhere that is
+ * -ENOTSUP. -EINVAL: 0 bytes. [optional] */
+int dev_file_read(struct dev *d, struct dev_stream *s, const struct dev_file *f, uint64_t offset,
+		  void *dst, uint64_t bytes);
 
 /* Copy between ordinary host memory and device memory through a pinned buffer, and wait. For setup
  * and checks only, never timed. */

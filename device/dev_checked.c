@@ -117,12 +117,12 @@ static int checked_fill(struct dev *d, struct dev_stream *s, void *dst, uint8_t 
 	return status ? status : inner_of(d)->fill(d, s, dst, byte, bytes);
 }
 
-static int checked_file_read(struct dev *d, struct dev_stream *s, int file, uint64_t offset,
-			     void *dst, uint64_t bytes)
+static int checked_file_read(struct dev *d, struct dev_stream *s, const struct dev_file *f,
+			     uint64_t offset, void *dst, uint64_t bytes)
 {
 	const struct dev_range range = {.ptr = dst, .bytes = bytes};
 	int status = registry_enqueue(d, s, &range, 1, NULL);
-	return status ? status : inner_of(d)->file_read(d, s, file, offset, dst, bytes);
+	return status ? status : inner_of(d)->file_read(d, s, f, offset, dst, bytes);
 }
 
 /* ------------------------------------------------------------------ streams */

@@ -36,7 +36,7 @@
  *   DEV_CAP_UNIT_MASK      dev_stream_units()
  *   DEV_CAP_COPY_BATCH     dev_copy_batch()
  *   DEV_CAP_GEMM_GROUPED   dev_gemm.groups; a library of its own may be opened for it
- *   DEV_CAP_FILE_READ      dev_file_read(): the device reads files without the host's threads */
+ *   DEV_CAP_FILE_READ      dev_file_open(), dev_file_read(): the device reads files */
 #define DEV_CAPS(CAP)                                                                              \
 	CAP(DEV_CAP_GEMM, "gemm")                                                                  \
 	CAP(DEV_CAP_COPY_ENGINE, "copy_engine")                                                    \

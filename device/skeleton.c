@@ -87,12 +87,23 @@ static int skeleton_copy_batch(struct dev *dev, struct dev_stream *s, size_t cou
 	return note_no_device();
 }
 
-/* Enqueue a read of an open file; dev_file_read() has checked that there is something to read. Goes
- * with DEV_CAP_FILE_READ. Optional. */
-static int skeleton_file_read(struct dev *dev, struct dev_stream *s, int file, uint64_t offset,
-			      void *dst, uint64_t bytes)
+/* Make an open file one that the device reads, or say why it cannot; f->handle is yours. Optional,
+ * and NULL where a file needs nothing. */
+static int skeleton_file_open(struct dev *dev, struct dev_file *f)
 {
-	(void)dev, (void)s, (void)file, (void)offset, (void)dst, (void)bytes;
+	(void)dev, (void)f;
+	return note_no_device();
+}
+
+/* Close such a file, if it has a handle. Goes with file_open. */
+static void skeleton_file_close(struct dev *dev, struct dev_file *f) { (void)dev, (void)f; }
+
+/* Enqueue a read of such a file, or read after all that is queued; dev_file_read() has checked that
+ * there is something to read. Goes with DEV_CAP_FILE_READ. Optional. */
+static int skeleton_file_read(struct dev *dev, struct dev_stream *s, const struct dev_file *f,
+			      uint64_t offset, void *dst, uint64_t bytes)
+{
+	(void)dev, (void)s, (void)f, (void)offset, (void)dst, (void)bytes;
 	return note_no_device();
 }
 
@@ -403,6 +414,8 @@ const struct dev_ops skeleton_ops = {
 	.free = skeleton_free,
 	.copy = skeleton_copy,
 	.copy_batch = skeleton_copy_batch,
+	.file_open = skeleton_file_open,
+	.file_close = skeleton_file_close,
 	.file_read = skeleton_file_read,
 	.fill = skeleton_fill,
 	.stream_open = skeleton_stream_open,

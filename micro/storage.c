@@ -254,10 +254,12 @@ static int derive(struct bench_case *c)
 		bench_fact_text(c, "file_system", s->reader.file.where);
 	if (!dev_can(c->dev, DEV_CAP_FILE_READ))
 		bench_fact_format(c, "device_reads_files", "no%s%s", why[0] ? ": " : "", why);
+	else if (s->reader.by.file.how[0])
+		bench_fact_format(c, "device_reads_files", "by %s", s->reader.by.file.how);
 	return c->status;
 }
 
-static void teardown(struct bench_case *c) { reader_close(&((struct state *)c->state)->reader); }
+static void teardown(struct bench_case *c) { reader_close(&((struct state *)c->state)->reader, c); }
 
 static const struct bench bench = {
 	.name = "micro/storage",

@@ -34,11 +34,18 @@ static char *open_memory(struct bench_case *c, const struct reader_spec *spec)
 	return at ? at + (STORAGE_ALIGN - (uintptr_t)at % STORAGE_ALIGN) : NULL;
 }
 
-static void open_streams(struct reader *r, struct bench_case *c)
+static void open_device(struct reader *r, struct bench_case *c)
+{
+	r->by.dev = c->dev;
+	TRY(c->status, dev_file_open(c->dev, r->file.file, &r->by.file));
+	for (unsigned i = 0; i < r->count; i++)
+		r->by.stream[i] = bench_stream(c, dev_props(c->dev)->priority_normal);
+}
+
+static void open_events(struct reader *r, struct bench_case *c)
 {
 	r->begin = bench_event(c);
 	for (unsigned i = 0; i < r->count; i++) {
-		r->stream[i] = bench_stream(c, dev_props(c->dev)->priority_normal);
 		r->step[i][0] = bench_event(c);
 		r->step[i][1] = bench_event(c);
 	}
@@ -52,26 +59,31 @@ int reader_open(struct reader *r, struct bench_case *c, const struct reader_spec
 	TRY(c->status,
 	    storage_file_open(&r->file, c, spec->folder, spec->file_bytes, spec->chunk_bytes));
 	if (is_by_device(c, spec))
-		open_streams(r, c);
+		open_device(r, c);
+	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
+		open_events(r, c);
 	else
-		TRY(c->status, reader_threads_open(&r->threads, &r->file, r->to, r->count));
+		TRY(c->status,
+		    reader_threads_open(&r->threads, &r->file, spec->into_device ? &r->by : NULL,
+					r->to, r->count));
 	return c->status;
 }
 
-void reader_close(struct reader *r)
+void reader_close(struct reader *r, struct bench_case *c)
 {
 	reader_threads_close(r->threads);
+	dev_file_close(c->dev, &r->by.file);
 	storage_file_close(&r->file);
 }
 
-/* ------------------------------------------------------------------ by the device */
+/* ------------------------------------------------------------------ in streams */
 
 static void enqueue_read(struct reader *r, struct bench_case *c, unsigned i)
 {
 	r->chunk[i] = r->next++ % r->file.chunks;
 	r->begun++;
 	TRY(c->status,
-	    dev_file_read(c->dev, r->stream[i], r->file.file, r->chunk[i] * r->file.chunk_bytes,
+	    dev_file_read(c->dev, r->by.stream[i], &r->by.file, r->chunk[i] * r->file.chunk_bytes,
 			  r->to[i], r->file.chunk_bytes));
 }
 
@@ -86,7 +98,7 @@ static void enqueue_step(struct reader *r, struct bench_case *c)
 	const uint64_t read = r->begun;
 	const unsigned i = (unsigned)(read % r->count);
 	enqueue_read(r, c, i);
-	TRY(c->status, dev_event_record(c->dev, r->stream[i], step_of(r, read)));
+	TRY(c->status, dev_event_record(c->dev, r->by.stream[i], step_of(r, read)));
 }
 
 static void follow_read(struct reader *r, struct bench_case *c)
@@ -106,7 +118,7 @@ static void forget_chunks(struct reader *r)
 static void sync_streams(const struct reader *r, struct bench_case *c)
 {
 	for (unsigned i = 0; i < r->count; i++) {
-		const int synced = dev_stream_sync(c->dev, r->stream[i]);
+		const int synced = dev_stream_sync(c->dev, r->by.stream[i]);
 		TRY(c->status, synced);
 	}
 }
@@ -171,13 +183,13 @@ int reader_start(struct reader *r, struct bench_case *c, uint64_t chunks)
 		return c->status;
 	}
 	forget_chunks(r);
-	TRY(c->status, dev_event_record(c->dev, r->stream[0], r->begin));
+	TRY(c->status, dev_event_record(c->dev, r->by.stream[0], r->begin));
 	for (unsigned i = 1; i < r->count; i++)
-		TRY(c->status, dev_stream_wait(c->dev, r->stream[i], r->begin));
+		TRY(c->status, dev_stream_wait(c->dev, r->by.stream[i], r->begin));
 	for (uint64_t i = 0; c->status == 0 && i < chunks; i++)
 		enqueue_read(r, c, (unsigned)(i % r->count));
 	for (unsigned i = 0; i < r->count; i++)
-		TRY(c->status, dev_event_record(c->dev, r->stream[i], r->step[i][0]));
+		TRY(c->status, dev_event_record(c->dev, r->by.stream[i], r->step[i][0]));
 	return c->status;
 }
 

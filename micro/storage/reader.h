@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The reader, which reads a file into memory of its own while other work is measured, or is
- * measured itself: threads with direct reads into pinned memory, or the device, in streams: into
- * its own memory (GPUDirect Storage), and in virtual time, which threads do not have.
+ * measured itself: threads with direct reads into pinned memory, or with reads by the device into
+ * its own memory (GPUDirect Storage); in virtual time, which threads do not have, the device in
+ * streams.
  *
  * Returns are c->status. The case owns what is opened, but for threads and file: reader_close().
  */
@@ -28,12 +29,12 @@ struct reader {
 	struct storage_file file;
 	unsigned count;
 	char *to[READERS_MOST];
-	struct reader_threads *threads; /* NULL: the device reads */
+	struct reader_threads *threads; /* NULL: the device reads in streams */
+	struct reader_device by;        /* the device; without threads, or into its memory */
 	uint64_t chunks;                /* of reader_size() */
 	double chunks_s;
 	struct reader_reads mark, now; /* at reader_begin(), and before the other work ended */
-	/* The device's: */
-	struct dev_stream *stream[READERS_MOST];
+	/* In streams: */
 	struct dev_event *begin, *step[READERS_MOST][2]; /* the ends of the reads queued */
 	uint64_t chunk[READERS_MOST];                    /* as reader_threads_chunk() */
 	uint64_t next, begun, followed;
@@ -44,7 +45,7 @@ int reader_admit(const struct bench_case *c, const struct reader_spec *spec);
 /* In setup. */
 int reader_open(struct reader *r, struct bench_case *c, const struct reader_spec *spec);
 /* In teardown. */
-void reader_close(struct reader *r);
+void reader_close(struct reader *r, struct bench_case *c);
 
 /* To measure other work: all readers read when reader_begin() returns, until reader_end(), and what
  * ends between the two is added to `meanwhile`. The work is enqueued, then reader_keep() is called

@@ -23,10 +23,23 @@ struct reader_threads {
 	uint64_t next; /* chunk, modulo those of the file */
 	uint64_t begun, most;
 	struct reader_reads reads;
-	int error; /* of the first read that failed */
+	struct err_first first; /* read that failed */
+	const struct reader_device *by;
 	unsigned count;
 	struct reader_thread thread[READERS_MOST];
 };
+
+/* The end of a device's read is awaited, for a backend may only have enqueued it. */
+static int read_chunk(const struct reader_thread *t, uint64_t chunk)
+{
+	const struct reader_device *by = t->all->by;
+	const uint64_t bytes = t->all->file->chunk_bytes;
+	if (!by)
+		return storage_file_read(t->all->file, chunk, t->to);
+	struct dev_stream *s = by->stream[t - t->all->thread];
+	const int status = dev_file_read(by->dev, s, &by->file, chunk * bytes, t->to, bytes);
+	return status ? status : dev_stream_sync(by->dev, s);
+}
 
 static void read_next(struct reader_thread *t)
 {
@@ -35,14 +48,12 @@ static void read_next(struct reader_thread *t)
 	if (all->begun++ == 0)
 		all->reads.begin_ns = clock_ns();
 	pthread_mutex_unlock(&all->lock);
-	const int error = storage_file_read(all->file, chunk, t->to);
+	const int status = read_chunk(t, chunk);
 	pthread_mutex_lock(&all->lock);
 	all->reads.end_ns = clock_ns();
 	all->reads.ended++;
 	t->chunk = chunk;
-	if (error && !all->error)
-		all->error = error;
-	all->reads.failed |= error != 0;
+	all->reads.failed = err_keep(&all->first, status) != 0;
 	pthread_cond_broadcast(&all->changed);
 }
 
@@ -52,7 +63,7 @@ static void *run_reader(void *argument)
 	struct reader_threads *all = t->all;
 	pthread_mutex_lock(&all->lock);
 	while (!all->closes)
-		if (all->begun < all->most && !all->error)
+		if (all->begun < all->most && !all->first.status)
 			read_next(t);
 		else
 			pthread_cond_wait(&all->changed, &all->lock);
@@ -61,12 +72,13 @@ static void *run_reader(void *argument)
 }
 
 int reader_threads_open(struct reader_threads **t_p, const struct storage_file *file,
-			char *const *to, unsigned count)
+			const struct reader_device *by, char *const *to, unsigned count)
 {
 	struct reader_threads *t = *t_p = calloc(1, sizeof(*t));
 	if (!t)
 		return err_note(-ENOMEM, "threads that read: out of memory");
 	t->file = file;
+	t->by = by;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	for (; t->count < count; t->count++) {
@@ -106,19 +118,13 @@ void reader_threads_start(struct reader_threads *t, uint64_t chunks)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Lock held. */
-static int note_error(const struct reader_threads *t)
-{
-	return t->error ? err_note(-EIO, "read the file: %s", strerror(-t->error)) : 0;
-}
-
 int reader_threads_wait(struct reader_threads *t, uint64_t ended, struct reader_reads *reads_p)
 {
 	pthread_mutex_lock(&t->lock);
-	while (t->reads.ended < ended && !t->error)
+	while (t->reads.ended < ended && !t->first.status)
 		pthread_cond_wait(&t->changed, &t->lock);
 	*reads_p = t->reads;
-	const int status = note_error(t);
+	const int status = err_kept(&t->first);
 	pthread_mutex_unlock(&t->lock);
 	return status;
 }
@@ -137,7 +143,7 @@ int reader_threads_stop(struct reader_threads *t)
 	t->most = t->begun;
 	while (t->reads.ended < t->begun)
 		pthread_cond_wait(&t->changed, &t->lock);
-	const int status = note_error(t);
+	const int status = err_kept(&t->first);
 	pthread_mutex_unlock(&t->lock);
 	return status;
 }

@@ -21,14 +21,23 @@ struct reader_reads {
 	bool failed;               /* a read has, and no other begins */
 };
 
-/* -ENOMEM or -EAGAIN: the system has no more threads. reader_threads_close() also then. */
+/* A device that reads, and a stream for each that do at once. */
+struct reader_device {
+	struct dev *dev;
+	struct dev_file file;
+	struct dev_stream *stream[READERS_MOST];
+};
+
+/* `by`: the device that reads for the threads, each into memory of that device; NULL: they read
+ * themselves. -ENOMEM or -EAGAIN: the system has no more threads. reader_threads_close() also then.
+ */
 int reader_threads_open(struct reader_threads **t_p, const struct storage_file *file,
-			char *const *to, unsigned count);
+			const struct reader_device *by, char *const *to, unsigned count);
 void reader_threads_close(struct reader_threads *t); /* NULL is accepted */
 
 /* They are idle: read so many chunks at once. */
 void reader_threads_start(struct reader_threads *t, uint64_t chunks);
-/* Wait until so many have ended. -EIO: a read failed. */
+/* Wait until so many have ended. The error of the first read that failed, such as -EIO. */
 int reader_threads_wait(struct reader_threads *t, uint64_t ended, struct reader_reads *reads_p);
 struct reader_reads reader_threads_now(struct reader_threads *t);
 /* Begin no other read, and wait until those that have begun have ended. */

@@ -177,10 +177,9 @@ int storage_file_read(const struct storage_file *f, uint64_t chunk, void *to)
 	for (uint64_t done = 0; done < f->chunk_bytes;) {
 		const ssize_t some = pread(f->file, (char *)to + done, f->chunk_bytes - done,
 					   (off_t)(chunk * f->chunk_bytes + done));
-		if (some == 0)
-			return -ENODATA;
-		if (some < 0 && errno != EINTR)
-			return -errno;
+		if (some == 0 || (some < 0 && errno != EINTR))
+			return err_note(-EIO, "read the file: %s",
+					some ? strerror(errno) : "it has ended");
 		done += some > 0 ? (uint64_t)some : 0;
 	}
 	return 0;

@@ -33,7 +33,7 @@ int storage_file_open(struct storage_file *f, struct bench_case *c, const char *
 /* In teardown. */
 void storage_file_close(struct storage_file *f);
 
-/* Read a chunk, from any thread. 0 or -errno. */
+/* Read a chunk, from any thread. 0 or -EIO. */
 int storage_file_read(const struct storage_file *f, uint64_t chunk, void *to);
 
 /* In check: compare memory of the case's device with a chunk. */

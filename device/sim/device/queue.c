@@ -458,8 +458,8 @@ static int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t by
 	return sim_call_end(sim_op_queue(d, op, status));
 }
 
-static int sim_file_read(struct dev *dev, struct dev_stream *s, int file, uint64_t offset,
-			 void *dst, uint64_t bytes)
+static int sim_file_read(struct dev *dev, struct dev_stream *s, const struct dev_file *f,
+			 uint64_t offset, void *dst, uint64_t bytes)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
@@ -469,7 +469,7 @@ static int sim_file_read(struct dev *dev, struct dev_stream *s, int file, uint64
 	status = op_use(d, op, dst, bytes, "read a file into");
 	op->dst = dst;
 	op->bytes = bytes;
-	op->work->file = file;
+	op->work->file = f->file;
 	op->work->offset = offset;
 	if (!status && op->work->use[0]->kind == DEV_MEM_DEVICE)
 		op_traffic(op, 0, (double)bytes, true, PATH_MEMORY);

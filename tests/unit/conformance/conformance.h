@@ -18,6 +18,7 @@
  *     conformance_tracker      trackers; GEMMs that begin with another row
  *     conformance_adding       tiled GEMMs that add to one C at once
  *     conformance_collectives  communicators and their collectives
+ *     conformance_files        files that devices read
  *     conformance_optional     what only some devices have
  *     conformance_misuse       handles and arguments that a checked device refuses
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Optional operations: pageable memory, batches, files, graphs, memory handles, telemetry. A device
+ * Optional operations: pageable memory, batches, graphs, memory handles, telemetry. A device
  * that lacks one returns an error.
  */
 #include "tests/unit/conformance/conformance.h"
@@ -252,60 +252,6 @@ static void a_batch_is_not_captured(void)
 	expect(first == 77 && b.from[0] == 9);
 	dev_graph_close(on.d, graph);
 	close_batch(&b);
-	dev_stream_close(on.d, s);
-}
-
-/* ------------------------------------------------------------------ files */
-
-/* A file without a name, with this in it; -1: there is no room for one. */
-static int open_file(const void *contents, size_t bytes)
-{
-	const char *folder = getenv("TMPDIR");
-	char path[256];
-	snprintf(path, sizeof(path), "%s/gpusig-XXXXXX", folder && folder[0] ? folder : "/tmp");
-	const int file = mkstemp(path);
-	if (file < 0)
-		return -1;
-	unlink(path);
-	require(write(file, contents, bytes) == (ssize_t)bytes);
-	return file;
-}
-
-static void missing_reads_of_files_are_refused(void)
-{
-	struct dev_stream *s = open_stream();
-	char *to = alloc_memory(DEV_MEM_PINNED, N);
-	if (!dev_can(on.d, DEV_CAP_FILE_READ))
-		expect_error(dev_file_read(on.d, s, 0, 0, to, N), -ENOTSUP);
-	free_memory(to);
-	dev_stream_close(on.d, s);
-}
-
-static void a_file_is_read_in_stream_order(void)
-{
-	need(DEV_CAP_FILE_READ);
-	static unsigned char contents[2 * N], seen[2 * N];
-	struct dev_stream *s = open_stream();
-	for (uint32_t i = 0; i < 2 * N; i++)
-		contents[i] = (unsigned char)(i * 13 + i / 251);
-	const int file = open_file(contents, sizeof(contents));
-	require(file >= 0);
-	unsigned char *to[] = {alloc_memory(DEV_MEM_PINNED, N), alloc_memory(DEV_MEM_DEVICE, N)};
-	for (int i = 0; i < 2; i++) {
-		ok(dev_fill(on.d, s, to[i], 0, N));
-		ok(dev_file_read(on.d, s, file, N, to[i], N));
-	}
-	ok(dev_stream_sync(on.d, s));
-	for (int i = 0; i < 2; i++) {
-		ok(dev_download(on.d, seen, to[i], N));
-		expect(memcmp(seen, contents + N, N) == 0);
-		expect_error(dev_file_read(on.d, s, file, 0, to[i], 0), -EINVAL);
-		expect_misuse(dev_file_read(on.d, s, file, 0, to[i], 2 * N), -EFAULT);
-		ok(dev_file_read(on.d, s, file, N + N / 2, to[i], N));
-		expect_error(dev_stream_sync(on.d, s), -EIO);
-		free_memory(to[i]);
-	}
-	close(file);
 	dev_stream_close(on.d, s);
 }
 
@@ -657,8 +603,6 @@ int main(int argc, char **argv)
 		RULE(batches_are_checked),
 		RULE(memory_of_a_batch_is_ebusy),
 		RULE(a_batch_is_not_captured),
-		RULE(missing_reads_of_files_are_refused),
-		RULE(a_file_is_read_in_stream_order),
 		RULE(missing_graphs_are_refused),
 		RULE(a_graph_runs_what_was_captured),
 		RULE(a_graph_runs_in_stream_order),

@@ -189,7 +189,10 @@ static void a_missing_slot_is_not_supported(void)
 	expect(dev_post_value(&bare, &at, 0) == -ENOTSUP);
 	expect(dev_peer_enable(&bare, &twin) == -ENOTSUP);
 	expect(dev_copy_batch(&bare, NULL, 1, NULL, NULL, NULL) == -ENOTSUP);
-	expect(dev_file_read(&bare, NULL, 0, 0, NULL, 1) == -ENOTSUP);
+	struct dev_file f = {0};
+	expect(dev_file_open(&bare, 0, &f) == -ENOTSUP);
+	dev_file_close(&bare, &f);
+	expect(dev_file_read(&bare, NULL, &f, 0, NULL, 1) == -ENOTSUP);
 	expect(dev_gemm(&bare, NULL, &g) == -ENOTSUP);
 	expect_str(err_text(), "bare:3: gemm is not supported");
 	struct dev other = {.ops = &host_ops};

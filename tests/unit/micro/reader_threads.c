@@ -35,7 +35,7 @@ static void open_readers(uint64_t written)
 	for (int i = 0; i < READERS; i++)
 		to[i] = on.memory[i];
 	memset(on.memory, 0, sizeof(on.memory));
-	require(reader_threads_open(&on.threads, &on.file, to, READERS) == 0);
+	require(reader_threads_open(&on.threads, &on.file, NULL, to, READERS) == 0);
 }
 
 static void close_readers(void)

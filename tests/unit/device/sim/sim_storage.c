@@ -14,22 +14,26 @@ static const double bytes = (double)BYTES;
 /* A link into the device has 10 bytes/ns. */
 #define STORAGE PLAIN "storage_bandwidth = 4e9\nstorage_ns = 500\n"
 
-static int file;
+static struct dev_file file;
 static unsigned char contents[BYTES];
 
 static void begin_storage(const char *model)
 {
 	sim_begin(model);
-	file = memfd_create("sim_storage", 0);
-	require(file >= 0);
+	const int fd = memfd_create("sim_storage", 0);
+	require(fd >= 0);
+	file.file = fd;
+	if (dev_can(sim.d, DEV_CAP_FILE_READ))
+		ok(dev_file_open(sim.d, fd, &file));
 	for (uint64_t i = 0; i < BYTES; i++)
 		contents[i] = (unsigned char)(i * 2654435761u >> 24);
-	require(write(file, contents, BYTES) == (ssize_t)BYTES);
+	require(write(fd, contents, BYTES) == (ssize_t)BYTES);
 }
 
 static void end_storage(void)
 {
-	close(file);
+	dev_file_close(sim.d, &file);
+	close(file.file);
 	sim_end();
 }
 
@@ -49,7 +53,7 @@ static struct work begin_work(enum dev_mem kind)
 static struct work enqueue_read(enum dev_mem kind)
 {
 	struct work w = begin_work(kind);
-	ok(dev_file_read(sim.d, w.s, file, 0, w.to, BYTES));
+	ok(dev_file_read(sim.d, w.s, &file, 0, w.to, BYTES));
 	span_end(&w.span, w.s);
 	return w;
 }
@@ -119,10 +123,10 @@ static void a_file_that_ends_early_fails_the_stream(void)
 	begin_storage(STORAGE);
 	struct dev_stream *s = open_stream();
 	char *to = alloc_memory(DEV_MEM_PINNED, 4096);
-	ok(dev_file_read(sim.d, s, file, BYTES - 1024, to, 4096));
+	ok(dev_file_read(sim.d, s, &file, BYTES - 1024, to, 4096));
 	expect(dev_stream_sync(sim.d, s) == -EIO);
 	expect(strstr(err_text(), "it has ended"));
-	ok(dev_file_read(sim.d, s, file, BYTES - 4096, to, 4096));
+	ok(dev_file_read(sim.d, s, &file, BYTES - 4096, to, 4096));
 	ok(dev_stream_sync(sim.d, s));
 	expect(memcmp(to, contents + BYTES - 4096, 4096) == 0);
 	end_storage();
@@ -133,8 +137,8 @@ static void misuse_is_refused(void)
 	begin_storage(STORAGE);
 	struct dev_stream *s = open_stream();
 	char *to = alloc_memory(DEV_MEM_PINNED, 4096);
-	expect(dev_file_read(sim.d, s, file, 0, to, 0) == -EINVAL);
-	expect(dev_file_read(sim.d, s, file, 0, to, 8192) == -EFAULT);
+	expect(dev_file_read(sim.d, s, &file, 0, to, 0) == -EINVAL);
+	expect(dev_file_read(sim.d, s, &file, 0, to, 8192) == -EFAULT);
 	end_storage();
 }
 
@@ -142,7 +146,7 @@ static void without_storage_nothing_is_read(void)
 {
 	begin_storage(PLAIN);
 	expect(!dev_can(sim.d, DEV_CAP_FILE_READ));
-	expect(dev_file_read(sim.d, open_stream(), file, 0, alloc_memory(DEV_MEM_PINNED, 4096),
+	expect(dev_file_read(sim.d, open_stream(), &file, 0, alloc_memory(DEV_MEM_PINNED, 4096),
 			     4096) == -ENOTSUP);
 	end_storage();
 	expect(dev_open("sim:quiet?storage_ns=1:0", 0, &sim.set) == -EINVAL);
