@@ -426,10 +426,10 @@ void dev_file_close(struct dev *d, struct dev_file *f);
 
 /* Enqueue a read of `bytes` of the file from `offset` on into DEVICE memory, past the page cache
  * and the host's memory; one queue entry. A file that ends before is -EIO of the next sync. A
- * backend may read before it returns, after all that is queued in the stream; -EIO is then the
- * result of this call. So reads at once take a thread and a stream each, and the first read into an
- * allocation may take any time. In virtual time it may be PINNED memory, elsewhere that is
- * -ENOTSUP. -EINVAL: 0 bytes. [optional] */
+ * backend may wait for all that is queued in the stream, and read before it returns; -EIO, or what
+ * failed in the stream, is then the result of this call. So reads at once take a thread and a
+ * stream each, and the first read into an allocation may take any time. In virtual time it may be
+ * PINNED memory, elsewhere that is -ENOTSUP. -EINVAL: 0 bytes. [optional] */
 int dev_file_read(struct dev *d, struct dev_stream *s, const struct dev_file *f, uint64_t offset,
 		  void *dst, uint64_t bytes);
 

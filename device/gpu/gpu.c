@@ -249,9 +249,8 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 	check_far_node(d);
 	gpu_gemm_open(d, want);
 	d->dev.props.caps = device_capabilities(d, count) |
-			    (gpu_comm_supported(d, count, want) ? DEV_CAP_COLLECTIVES : 0);
-	err_note(-ENOTSUP, "GPUDirect Storage is not supported by this program yet");
-	dev_keep_lack(&d->dev, DEV_CAP_FILE_READ_BIT);
+			    (gpu_comm_supported(d, count, want) ? DEV_CAP_COLLECTIVES : 0) |
+			    (gpu_files_supported(d, want) ? DEV_CAP_FILE_READ : 0);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * GPUs: one backend over a table of driver functions (struct gpu_driver), which each vendor fills.
  *
  *   cuda.c, hip.c     the vendor's driver table; cuda_driver.c and hip_driver.c open the library
- *   cuda_*.c, hip_*.c the vendor's other libraries: run-time compiler, BLAS, management
+ *   cuda_*.c, hip_*.c the vendor's other libraries: run-time compiler, BLAS, management, storage
  *   nccl.c            the vendors' collectives, NCCL and RCCL, which share one ABI
  *   *_abi.h           the part of a vendor's stable ABI that we use; tests/abi compares it with the
  *                     vendor's headers
@@ -17,6 +17,7 @@
  *   gpu_autotune.c    finds the fastest of the library's algorithms for a GEMM
  *   gpu_time.c        maps the device's timer to the host's clock; core clock; telemetry
  *   gpu_links.c       links, paths to other devices, errors of memory
+ *   gpu_files.c       files that the device reads
  *   gpu_comm.c        communicators over the vendor's collectives
  *   kfd_topology.c    cache sizes of AMD GPUs, from the Linux kernel
  *   kernels.cu        device/kernels.h and the backend's own kernels, in CUDA C for both vendors
@@ -288,6 +289,24 @@ struct gpu_management {
 		       size_t *count_p);
 };
 
+/* A vendor's way from storage to the memory of a device, past the host's. A function may change the
+ * current context. Errors are no errors of the device. */
+struct gpu_storage {
+	/* Needs no context. -ENODEV: no library; -ENOTSUP: none that is used. The others come after
+	 * it. */
+	int (*load)(void);
+	/* Starts the library at the first call. A file that is open for direct reads; `text` is
+	 * what reads it. -ENOTSUP: not past the host's memory. */
+	int (*file_open)(int file, void **handle_p, char *text, size_t capacity);
+	void (*file_close)(void *handle);
+	/* Before the first read into memory of the device, and before that is freed. */
+	int (*memory_open)(void *start, uint64_t bytes);
+	int (*memory_close)(void *start);
+	/* Read from `offset` of the file to `at` of such memory, and wait for it. Any thread, with
+	 * the device's context current. -EIO: the file ends before. -ENOTSUP: as of file_open(). */
+	int (*read)(void *handle, void *start, uint64_t bytes, uint64_t offset, uint64_t at);
+};
+
 struct nccl;
 
 struct gpu_vendor {
@@ -301,6 +320,7 @@ struct gpu_vendor {
 	const struct gpu_blas *blas;
 	const struct gpu_management *management;
 	const struct nccl *collectives; /* device/gpu/nccl.h */
+	const struct gpu_storage *storage;
 };
 
 extern const struct gpu_vendor cuda_vendor, hip_vendor;

@@ -47,6 +47,7 @@ struct gpu_memory {
 	bool imported;              /* imported from another process */
 	bool of_comm;               /* a communicator's, which frees it */
 	const struct nccl *library; /* that gave it and frees it; NULL: the driver does */
+	bool takes_files;           /* it was opened for reads of files */
 	bool mapped;                /* pages that were mapped here and then pinned */
 };
 
@@ -333,6 +334,15 @@ int gpu_autotune(struct gpu_dev *d, const struct gpu_gemm_problem *p);
 int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *memory,
 		    uint64_t bytes);
 
+/* ---- gpu_files.c */
+bool gpu_files_supported(struct gpu_dev *d, uint32_t want);
+int gpu_file_open(struct dev *dev, struct dev_file *f);
+void gpu_file_close(struct dev *dev, struct dev_file *f);
+int gpu_file_read(struct dev *dev, struct dev_stream *s, const struct dev_file *f, uint64_t offset,
+		  void *dst, uint64_t bytes);
+/* Before memory that takes files is freed. Leaves the device's context current. */
+int gpu_files_forget(const struct gpu_memory *m);
+
 /* ---- gpu_comm.c */
 bool gpu_comm_supported(struct gpu_dev *d, unsigned count, uint32_t want);
 int gpu_comm_open(struct dev *const *devs, size_t count, enum dev_comm_policy policy,
@@ -354,7 +364,8 @@ void gpu_close(struct dev *dev);
 #define GPU_DEV_OPS                                                                                \
 	.close = gpu_close, .clock_ns = gpu_clock_ns, .clock_rate = gpu_clock_rate,                \
 	.alloc = gpu_alloc, .free = gpu_free, .copy = gpu_copy, .fill = gpu_fill,                  \
-	.copy_batch = gpu_copy_batch, .stream_open = gpu_stream_open,                              \
+	.copy_batch = gpu_copy_batch, .file_open = gpu_file_open, .file_close = gpu_file_close,    \
+	.file_read = gpu_file_read, .stream_open = gpu_stream_open,                                \
 	.stream_close = gpu_stream_close, .stream_sync = gpu_stream_sync,                          \
 	.stream_query = gpu_stream_query, .stream_units = gpu_stream_units,                        \
 	.stream_wait = gpu_stream_wait, .event_open = gpu_event_open,                              \

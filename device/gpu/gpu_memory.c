@@ -124,7 +124,7 @@ static int alloc_aligned(struct gpu_dev *d, struct gpu_memory *m)
 	return status;
 }
 
-static int release_memory(const struct gpu_memory *m)
+static int give_back(const struct gpu_memory *m)
 {
 	const struct gpu_driver *driver = m->owner->driver;
 	if (m->imported)
@@ -139,6 +139,15 @@ static int release_memory(const struct gpu_memory *m)
 	int status = m->kind == DEV_MEM_PINNED ? gpu_check(m->owner, driver->unpin(m->start)) : 0;
 	munmap(m->start, m->bytes);
 	return status;
+}
+
+static int release_memory(const struct gpu_memory *m)
+{
+	struct err_first first = {0};
+	if (m->takes_files)
+		err_keep(&first, gpu_files_forget(m));
+	err_keep(&first, give_back(m));
+	return err_kept(&first);
 }
 
 /* Takes ownership of the memory that *m describes; frees it on failure. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The vendors' libraries behind the tables of device/gpu/gpu.h: BLAS, management. Each is opened at
- * the first use.
+ * The vendors' libraries behind the tables of device/gpu/gpu.h: BLAS, management, storage. Each is
+ * opened at the first use.
  */
 #ifndef GPUSIG_VENDOR_TABLES_H
 #define GPUSIG_VENDOR_TABLES_H
@@ -58,5 +58,8 @@ extern const struct gpu_blas hip_blas;
  * errors of memory since the driver was loaded, and pages.
  */
 extern const struct gpu_management cuda_management, hip_management;
+
+/* cuFile of CUDA 12.9 or newer. */
+extern const struct gpu_storage cuda_storage;
 
 #endif

@@ -25,8 +25,9 @@ $(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/g
 $(fakes)/libnccl.so.2: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_cuda)
 $(fakes)/librccl.so.1: $(call fake_object,$(wildcard tests/fakes/nccl*.c)) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/board.c) $(of_cuda)
+$(fakes)/libcufile.so.0: $(call fake_object,tests/fakes/cufile.c) $(of_cuda)
 $(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c tests/fakes/board.c) $(of_hip)
-fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1 \
+fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libcublas.so.13 libnccl.so.2 libnvidia-ml.so.1 libcufile.so.0 \
 	libamdhip64.so.7 libamdhip64.so.5 without_device/libamdhip64.so.7 libhiprtc.so.7 libhipblaslt.so.1 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out

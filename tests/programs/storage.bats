@@ -99,3 +99,59 @@ shared='sim:quiet?data=none,host_bandwidth=20e9,link_down_bandwidth=16e9,engine_
 	wait "$program" || true
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR/folder")" ]
 }
+
+# on_fakes DEVICE OPTIONS: `storage` with two readers and a small file, on the fakes or those in $drivers.
+on_fakes() {
+	local device=$1
+	shift
+	LD_LIBRARY_PATH=${drivers:-$(fakes)} storage "$device" --folder "$BATS_TEST_TMPDIR" --file 2M --chunk 256K --readers 2 \
+		--variant read,copy,copy_with_read,read_with_copy "$@"
+	[[ $stderr != *" is in memory "* ]] || skip "$(why "$stderr")"
+}
+
+@test "a GPU reads into its own memory, past the page cache and the host's memory" {
+	need_fakes
+	on_fakes cuda --into pinned,device
+	json "[m['observed'] for m in cases[1]['mechanism'] if m['name'] == 'reads_pass_the_page_cache'] == [True]" \
+		"[c['case']['into'] for c in cases] == ['pinned', 'device']" "all(c['check']['status'] == 'ok' for c in cases)" \
+		"'device_reads_files' not in cases[0]['facts']" \
+		"cases[1]['facts']['device_reads_files'] == 'by cuFile 1.20 with nvidia-fs 2.26, compatibility mode off'" \
+		"any('libcufile.so.0' in path for path in rows[0]['libraries'])" <<<"$output"
+}
+
+@test "a GPU whose library would read through the host's memory is a skip that says why" {
+	need_fakes
+	cd "$BATS_TEST_TMPDIR"
+	while IFS='|' read -r setting reason; do
+		(export "${setting?}"; on_fakes cuda --into device; [ "$status" = 77 ] && [[ $stderr == *"$reason"* ]])
+	done <<-'END'
+		FAKE_NVFS=0|cuFileDriverOpen: the kernel's module nvidia-fs is not loaded
+		FAKE_CUFILE_ON=2|its configuration has force_compat_mode
+		FAKE_CUFILE_ON=12|its configuration has vanilla_posix_io_mode
+		FAKE_CUFILE_ON=13|its configuration has gds_fallback_io
+		FAKE_FAIL=cuFileSetParameterBool=5022|cuFileSetParameterBool: error (cuFile 5022)
+		FAKE_FAIL=cuFileGetParameterBool=5022|cuFileGetParameterBool: error (cuFile 5022)
+		FAKE_FAIL=cuFileDriverGetProperties=5004|cuFileDriverGetProperties: error (cuFile 5004)
+		FAKE_FAIL=cuFileRead=5008|cuFileRead: not supported of this file, its file system or its drive
+		FAKE_FAIL=cuFileHandleRegister=5008|cuFileHandleRegister: not supported of this file, its file system or its drive
+		FAKE_FAIL=cuFileBufRegister=5036|cuFileBufRegister: the GPU's memory cannot be pinned
+	END
+	on_fakes hip --into device
+	[ "$status" = 77 ]
+	[[ $stderr == *"hipFile is not used"* ]]
+	mkdir drivers
+	ln -s "$(fakes)"/lib* drivers/
+	rm drivers/libcufile.so.0
+	drivers=$PWD/drivers on_fakes cuda --into device
+	[ "$status" = 77 ]
+	[[ $stderr == *"the device reads no files into its memory: "*libcufile.so.0* ]]
+}
+
+@test "without reads into the device its library is not started, and a read that fails is an error" {
+	need_fakes
+	FAKE_FAIL=cuFileDriverOpen=5001 on_fakes cuda --into pinned
+	json "cases[0]['check']['status'] == 'ok'" <<<"$output"
+	FAKE_FAIL=cuFileRead:9=5010 on_fakes cuda --into device
+	[ "$status" = 1 ]
+	[[ $stderr == *"cuFileRead: error (cuFile 5010)"* ]]
+}

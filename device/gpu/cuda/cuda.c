@@ -479,4 +479,5 @@ const struct gpu_vendor cuda_vendor = {
 	.blas = &cuda_blas,
 	.management = &cuda_management,
 	.collectives = &cuda_collectives,
+	.storage = &cuda_storage,
 };

@@ -352,6 +352,14 @@ const struct dev_ops hip_ops = {.name = "hip",
 				.open = open_device,
 				GPU_DEV_OPS};
 
+static int load_no_storage(void)
+{
+	return err_note(-ENOTSUP,
+			"hipFile is not used: its interface is that of a release 0, which "
+			"may change");
+}
+static const struct gpu_storage no_storage = {.load = load_no_storage};
+
 const struct gpu_vendor hip_vendor = {
 	.name = "hip",
 	.ops = &hip_ops,
@@ -360,4 +368,5 @@ const struct gpu_vendor hip_vendor = {
 	.blas = &hip_blas,
 	.management = &hip_management,
 	.collectives = &hip_collectives,
+	.storage = &no_storage,
 };

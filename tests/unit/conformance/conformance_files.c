@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #define N 65536u
+#define LARGE (8u << 20)
 
 /* A file without a name, with this in it, open for direct reads; but not in virtual time, where the
  * file may be anywhere. -1: the folder's file system allows none. */
@@ -51,25 +52,34 @@ static void read_past_the_end(struct dev_stream *s, const struct dev_file *f, ch
 	ok(dev_stream_sync(on.d, s));
 }
 
+static void check_contents(const char *to, const unsigned char *contents)
+{
+	static unsigned char seen[N];
+	ok(dev_download(on.d, seen, to, N));
+	expect(memcmp(seen, contents + N, 4096) == 0);
+	expect(memcmp(seen + 4096, contents + 4096, 4096) == 0);
+	expect(memcmp(seen + 8192, contents + N + 8192, N - 8192) == 0);
+}
+
 static void read_into(enum dev_mem kind, struct dev_stream *s, const struct dev_file *f,
 		      const unsigned char *contents)
 {
-	static unsigned char seen[N];
+	char *large = alloc_memory(DEV_MEM_DEVICE, LARGE);
 	for (int again = 0; again < 2; again++) { /* perhaps at the same address */
 		char *to = alloc_memory(kind, N);
+		for (int i = 0; i < 32; i++) /* so that the fill of `to` is late */
+			ok(dev_fill(on.d, s, large, 0, LARGE));
 		ok(dev_fill(on.d, s, to, 0, N));
 		ok(dev_file_read(on.d, s, f, N, to, N));
 		ok(dev_file_read(on.d, s, f, 4096, to + 4096, 4096));
 		ok(dev_stream_sync(on.d, s));
-		ok(dev_download(on.d, seen, to, N));
-		expect(memcmp(seen, contents + N, 4096) == 0);
-		expect(memcmp(seen + 4096, contents + 4096, 4096) == 0);
-		expect(memcmp(seen + 8192, contents + N + 8192, N - 8192) == 0);
+		check_contents(to, contents);
 		expect_error(dev_file_read(on.d, s, f, 0, to, 0), -EINVAL);
 		expect_misuse(dev_file_read(on.d, s, f, 0, to, 2 * N), -EFAULT);
 		read_past_the_end(s, f, to);
 		free_memory(to);
 	}
+	free_memory(large);
 }
 
 static void a_file_is_read_in_stream_order(void)

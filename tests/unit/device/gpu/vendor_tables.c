@@ -149,12 +149,21 @@ static void rocm_smi_unknown_device(void)
 	read_nothing(&hip_management);
 }
 
+static void cufile_loads_or_says_why(void)
+{
+	static const char *const files[] = {"libcufile.so.0", "libcufile.so",
+					    "/usr/local/cuda/lib64/libcufile.so", NULL};
+	err_clear();
+	expect_reason(cuda_storage.load(), is_installed(files), "cuFile");
+}
+
 int main(void)
 {
 	test(cublaslt_opens_or_says_why);
 	test(rocblas_opens_or_says_why);
 	test(nccl_opens_or_says_why);
 	test(rccl_opens_or_says_why);
+	test(cufile_loads_or_says_why);
 	test(nvml_unknown_device);
 	test(rocm_smi_unknown_device);
 	return test_done();
