@@ -11,7 +11,7 @@
 #define PASSES 6u
 #define PASS_SECONDS 0.1
 
-/* Of one node, in all passes. */
+/* The ports of one node, and their rates in all passes. */
 struct node_rates {
 	struct pair_ports ports; /* as of the first pass */
 	double rate[NETWORK_PORTS_MAX][PASSES];

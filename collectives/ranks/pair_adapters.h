@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What each network adapter sends while all pairs exchange windows both ways: in passes after the
+ * The rate of each network adapter while all pairs exchange windows both ways: in passes after the
  * samples, the first rank of every node reads the adapters' counters before and after. Of each
  *
  *     adapter_rate 4/mlx5_0:1   bytes per second, with headers, that the port "mlx5_0:1" of the
