@@ -53,11 +53,11 @@
  * fma_f32, fma_f64 (void *out, u64 fmas)
  *     `fmas` multiply-adds PER BLOCK (a multiple of DEV_FMA_QUANTUM) in registers; 2 flops each.
  *     Writes one number per block to out, as float or double: finite, the same for every block.
- * mma_f16, mma_bf16, mma_tf32, mma_f8 (u32 *out, u64 fmas)
+ * mma_f16, mma_bf16, mma_tf32, mma_f8, mma_i8 (u32 *out, u64 fmas)
  *     `fmas` multiply-adds PER BLOCK (a multiple of DEV_MMA_QUANTUM) on matrix units, with operands
- *     and f32 sums in registers; 2 flops each. out[block] is fmas/16 modulo 2^32, the sum of all
- *     sums. A block has 128 or 256 threads.
- * wgmma_f16, wgmma_bf16, wgmma_tf32, wgmma_f8 (u32 *out, u64 fmas)
+ *     and sums in registers, f32, of i8 i32; 2 flops each, of i8 operations. out[block] is fmas/16
+ *     modulo 2^32, the sum of all sums. A block has 128 or 256 threads.
+ * wgmma_f16, wgmma_bf16, wgmma_tf32, wgmma_f8, wgmma_i8 (u32 *out, u64 fmas)
  *     The same by four warps together, with one operand in shared memory.
  * blocking_kernel  (u32 *flag, u32 *arrived, u64 *start_ns, u64 timeout_ns)
  *     Each block stores its start time at start_ns[block], atomically adds 1 to *arrived, then
@@ -161,10 +161,12 @@
 	KERNEL(mma_bf16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
 	KERNEL(mma_tf32, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
 	KERNEL(mma_f8, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                           \
+	KERNEL(mma_i8, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                           \
 	KERNEL(wgmma_f16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                        \
 	KERNEL(wgmma_bf16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                       \
 	KERNEL(wgmma_tf32, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                       \
 	KERNEL(wgmma_f8, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
+	KERNEL(wgmma_i8, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
 	KERNEL(blocking_kernel, TIMED,                                                             \
 	       (FLAG(uint32_t), WORDS(2, uint32_t), WORD_PER_BLOCK(uint64_t), VALUE(uint64_t)))    \
 	KERNEL(stamp, TIMED, (WORD_PER_BLOCK(uint64_t)))                                           \

@@ -11,6 +11,8 @@
 #include "tests/fakes/on_cpu.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #define MMA_LANES 32
@@ -25,13 +27,14 @@
 #define HAVE_MMA_BF16 1
 #define HAVE_MMA_TF32 1
 #define HAVE_MMA_F8 1
+#define HAVE_MMA_I8 1
 #define HAVE_WGMMA 1
 
-typedef float mma_tile[MMA_SUMS];
-typedef float wgmma_tile[WGMMA_SUMS];
+typedef u32 mma_tile[MMA_SUMS];
+typedef u32 wgmma_tile[WGMMA_SUMS];
 
 struct mma_format {
-	u32 bits, mantissa_bits;
+	u32 bits, mantissa_bits; /* 7 of 8: an integer */
 	int bias;
 };
 
@@ -40,11 +43,16 @@ struct mma_format {
 	((type) == MMA_F16    ? (struct mma_format){16, 10, 15}                                    \
 	 : (type) == MMA_BF16 ? (struct mma_format){16, 7, 127}                                    \
 	 : (type) == MMA_TF32 ? (struct mma_format){32, 23, 127}                                   \
-			      : (struct mma_format){8, 3, F8_BIAS})
+	 : (type) == MMA_F8   ? (struct mma_format){8, 3, F8_BIAS}                                 \
+			      : (struct mma_format){8, 7, 0})
 
-/* Decodes the lowest f.bits of `code`, a normal number. */
+DEVICE bool mma_is_integer(struct mma_format f) { return f.mantissa_bits == f.bits - 1; }
+
+/* Decodes the lowest f.bits of `code`, a normal number or an integer. */
 DEVICE float mma_decode(struct mma_format f, u32 code)
 {
+	if (mma_is_integer(f))
+		return (float)(int8_t)(code & 0xff);
 	const u32 exponent =
 		(code >> f.mantissa_bits) & ((1u << (f.bits - 1 - f.mantissa_bits)) - 1);
 	const u32 mantissa = code & ((1u << f.mantissa_bits) - 1);
@@ -93,18 +101,29 @@ static float mma_multiply_cached(struct mma_format f, const u32 *a, const u32 *b
 	return known[at].sum;
 }
 
-#define mma(type, d, a, b)                                                                         \
-	((void)((*(d))[0] += MMA_COLUMNS * mma_multiply_cached(MMA_FORMAT(type), a, b)))
+/* Adds what so many equal columns give to D. */
+static void mma_add(struct mma_format f, u32 *d, u32 columns, const u32 *a, const u32 *b)
+{
+	const float more = (float)columns * mma_multiply_cached(f, a, b);
+	float sum;
+	if (mma_is_integer(f)) {
+		*d += (u32)(int)more;
+	} else {
+		memcpy(&sum, d, sizeof(sum));
+		sum += more;
+		memcpy(d, &sum, sizeof(sum));
+	}
+}
+
+#define mma(type, d, a, b) mma_add(MMA_FORMAT(type), *(d), MMA_COLUMNS, a, b)
 
 DEVICE void wgmma_publish(void) {}
-DEVICE void wgmma_settle(float *at) { (void)at; }
+DEVICE void wgmma_settle(u32 *at) { (void)at; }
 DEVICE void wgmma_begin(void) {}
 DEVICE void wgmma_end_group(void) {}
 DEVICE void wgmma_wait(void) {}
 DEVICE void wgmma_wait_before_last(void) {}
 
-#define wgmma(type, d, a, b)                                                                       \
-	((void)((*(d))[0] +=                                                                       \
-		WGMMA_COLUMNS * mma_multiply_cached(MMA_FORMAT(type), a, &(b)[THREAD].x)))
+#define wgmma(type, d, a, b) mma_add(MMA_FORMAT(type), *(d), WGMMA_COLUMNS, a, &(b)[THREAD].x)
 
 #endif

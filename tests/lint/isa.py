@@ -25,6 +25,7 @@ LOOPS = (
     Loop(
         "mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", min_work=16, max_others=6, only=("gfx942",), others=COUNTING
     ),
+    Loop("mma_i8", r"v_mfma_i32_32x32x16_i8", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
     Loop(
         "mma_f16",
         r"v_wmma_f32_16x16x16_f16",
@@ -47,6 +48,14 @@ LOOPS = (
         min_work=64,
         max_others=6,
         only=("gfx1201",),
+        others=COUNTING,
+    ),
+    Loop(
+        "mma_i8",
+        r"v_wmma_i32_16x16x16_iu8",
+        min_work=64,
+        max_others=6,
+        only=("gfx1100", "gfx1201"),
         others=COUNTING,
     ),
     Loop("chase", r"global_load_(dwordx2|b64)", min_work=16, max_others=24, others=COUNTING),

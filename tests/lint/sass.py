@@ -80,6 +80,16 @@ LOOPS = (
         only=("sm_89", "sm_120"),
     ),
     Loop(
+        "mma_i8",
+        r"IMMA\.16832\.S8\.S8",
+        min_work=32,
+        max_others=36,
+        others=WAITING,
+        only=("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"),
+    ),
+    # As for f64, NOP waits for units of which sm_103 has few.
+    Loop("mma_i8", r"IMMA\.16832\.S8\.S8", min_work=32, max_others=132, others=WAITING, only=("sm_103",)),
+    Loop(
         "wgmma_f16", r"HGMMA\.64x256x16\.F32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)
     ),
     Loop(
@@ -101,6 +111,14 @@ LOOPS = (
     Loop(
         "wgmma_f8",
         r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3",
+        min_work=8,
+        max_others=34,
+        others=DESCRIBING,
+        only=("sm_90a",),
+    ),
+    Loop(
+        "wgmma_i8",
+        r"IGMMA\.64x256x32\.S8\.S8",
         min_work=8,
         max_others=34,
         others=DESCRIBING,

@@ -84,6 +84,16 @@ DEVICE void multiply_textbook(const floats4 *a, u32 pitch, const floats4 *b, flo
 #undef DEPTH
 #undef NAME
 
+DEVICE float as_float(u32 bits)
+{
+	union {
+		u32 bits;
+		float number;
+	} as;
+	as.bits = bits;
+	return as.number;
+}
+
 #include "device/gpu/kernels/kernels_attention.inc"
 
 #include "device/gpu/kernels/kernels_mma.inc"

@@ -60,10 +60,12 @@ static const struct {
 	{"gpusig_mma_bf16", 48},
 	{"gpusig_mma_tf32", 48},
 	{"gpusig_mma_f8", 48},
+	{"gpusig_mma_i8", 48},
 	{"gpusig_wgmma_f16", 158},
 	{"gpusig_wgmma_bf16", 158},
 	{"gpusig_wgmma_tf32", 158},
 	{"gpusig_wgmma_f8", 158},
+	{"gpusig_wgmma_i8", 158},
 };
 
 uint32_t fake_max_blocks_by_registers(const struct fake_kernel *k, uint32_t threads)

@@ -89,17 +89,19 @@ static void compiles_all_kernels(void)
 static const struct mma_rule {
 	const char *arch, *has, *lacks;
 } mma_rules[] = {
-	{"sm_75", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 wgmma_f16"},
-	{"sm_80", "mma_f16 mma_bf16 mma_tf32", "mma_f8 wgmma_f16"},
-	{"sm_86", "mma_f16 mma_bf16 mma_tf32", "mma_f8 wgmma_f16"},
-	{"sm_89", "mma_f16 mma_bf16 mma_tf32 mma_f8", "wgmma_f16"},
-	{"sm_90", "mma_f16 mma_bf16 mma_tf32 wgmma_f16 wgmma_bf16 wgmma_tf32 wgmma_f8", "mma_f8"},
-	{"sm_100", "mma_f16 mma_bf16 mma_tf32", "mma_f8 wgmma_f16"},
-	{"sm_120", "mma_f16 mma_bf16 mma_tf32 mma_f8", "wgmma_f16"},
-	{"gfx906", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 wgmma_f16"},
-	{"gfx908", "mma_f16 mma_bf16", "mma_tf32 mma_f8 wgmma_f16"},
-	{"gfx90a", "mma_f16 mma_bf16", "mma_tf32 mma_f8 wgmma_f16"},
-	{"gfx1030", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 wgmma_f16"},
+	{"sm_75", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 mma_i8 wgmma_f16"},
+	{"sm_80", "mma_f16 mma_bf16 mma_tf32 mma_i8", "mma_f8 wgmma_f16"},
+	{"sm_86", "mma_f16 mma_bf16 mma_tf32 mma_i8", "mma_f8 wgmma_f16"},
+	{"sm_89", "mma_f16 mma_bf16 mma_tf32 mma_f8 mma_i8", "wgmma_f16"},
+	{"sm_90",
+	 "mma_f16 mma_bf16 mma_tf32 mma_i8 wgmma_f16 wgmma_bf16 wgmma_tf32 wgmma_f8 wgmma_i8",
+	 "mma_f8"},
+	{"sm_100", "mma_f16 mma_bf16 mma_tf32 mma_i8", "mma_f8 wgmma_f16"},
+	{"sm_120", "mma_f16 mma_bf16 mma_tf32 mma_f8 mma_i8", "wgmma_f16"},
+	{"gfx906", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 mma_i8 wgmma_f16"},
+	{"gfx908", "mma_f16 mma_bf16 mma_i8", "mma_tf32 mma_f8 wgmma_f16"},
+	{"gfx90a", "mma_f16 mma_bf16 mma_i8", "mma_tf32 mma_f8 wgmma_f16"},
+	{"gfx1030", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 mma_i8 wgmma_f16"},
 };
 
 static void expect_kernels(const char *image, size_t bytes, const char *list, bool there)
