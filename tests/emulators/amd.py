@@ -86,13 +86,13 @@ def refuse(inst, sgpr, vgpr, lanes) -> None:
     )
 
 
-# It takes xf32 and the bf16 of gfx90a for what other devices have at that place, and f8 of gfx12 for f16.
+# It takes xf32, gfx90a's bf16 and i8 for what other devices have at that place, and f8 of gfx12 for f16.
 _ADDED: tuple[tuple[str, Callable], ...] = (
     (r"BUFFER_(WB|INV)\w*|GLOBAL_(WB|INV)\w*", leave_as_is),
     (r"S_MEM(REAL)?TIME|S_SENDMSG_RTN_B64", read_timer),
     (r"S_GETREG_B32", read_cycles),
     (r"GLOBAL_ATOMIC_CMPSWAP\w*", compare_and_swap),
-    (r"V_MFMA_\w+_XF32|V_SMFMAC_\w+|V_WMMA_\w+_FP8", refuse),
+    (r"V_MFMA_\w+_XF32|V_MFMA_F32_16X16X32_F16|V_SMFMAC_\w+|V_WMMA_\w+_FP8", refuse),
 )
 
 
@@ -128,6 +128,14 @@ def decode_with_added(pc: int, arch: str, decode=emu._decode_at):
 
 
 emu._decode_at = decode_with_added
+
+
+def render_with_casts(uops, render=emu.Device["CPU"].renderer.render) -> str:
+    """For MFMA of i8 it stores vectors of signed integers as unsigned ones, which is no C."""
+    return re.sub(r"(\*\(\(unsigned_int(\d+)\*\).*? = )\(int\2\)\{", r"\1(unsigned_int\2){", render(uops))
+
+
+emu.Device["CPU"].renderer.render = render_with_casts
 
 # ------------------------------------------------------------------ code objects
 
@@ -204,6 +212,7 @@ _NOT_EMULATED = {
     ("gfx90a", "attention_bf16"),
     ("gfx90a", "attention_f32"),
     ("gfx90a", "mma_bf16"),
+    ("gfx90a", "mma_i8"),
     ("gfx942", "mma_tf32"),
     ("gfx1201", "mma_f8"),
 }

@@ -228,7 +228,7 @@ def check_gemm(code, name: str) -> None:
         expect(done, [7 + min(m, tile) * n, 7 + max(m - tile, 0) * n])
 
 
-@answer("mma_f16", "mma_bf16", "mma_tf32", "mma_f8")
+@answer("mma_f16", "mma_bf16", "mma_tf32", "mma_f8", "mma_i8")
 def check_mma(code, name: str) -> None:
     """The emulator reads f8 with OCP's bias, with which a number of gfx942 is twice as large."""
     out, whole = guarded(1, U32)

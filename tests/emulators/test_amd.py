@@ -12,6 +12,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EMULATOR = """
+from types import SimpleNamespace
+Device = {{"CPU": SimpleNamespace(renderer=SimpleNamespace(render=None))}}
 def _decode_at(pc, arch):
     pass
 def run_asm(*where):
