@@ -44,20 +44,21 @@ static const struct axis axes[] = {
 #define AT(type) "type=" type " shape=n2048|square|n1024"
 #define GEMM_RATE(type, name, work, ...)                                                           \
 	{"gemm_" #name "_" #work "_rate", #work "_rate", "gemm", AT(#name)},
-#define MATRIX_PEAKS(type)                                                                         \
-	{"mma_peak_" type "_flop_rate", "flop_rate", "mma_peak", AT(type)},                        \
+#define MATRIX_PEAKS(type, rate)                                                                   \
+	{"mma_peak_" type "_" rate, rate, "mma_peak", AT(type)},                                   \
 	{                                                                                          \
-		"wgmma_peak_" type "_flop_rate", "flop_rate", "wgmma_peak", AT(type)               \
+		"wgmma_peak_" type "_" rate, rate, "wgmma_peak", AT(type)                          \
 	}
 
 static const struct bench_metric primary[] = {
 	DEV_TYPE_LIST(GEMM_RATE){"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", AT("f8")},
 	{"peak_f32_flop_rate", "flop_rate", "peak", AT("f32")},
 	{"peak_f64_flop_rate", "flop_rate", "peak", AT("f64")},
-	MATRIX_PEAKS("tf32"),
-	MATRIX_PEAKS("f16"),
-	MATRIX_PEAKS("bf16"),
-	MATRIX_PEAKS("f8"),
+	MATRIX_PEAKS("tf32", "flop_rate"),
+	MATRIX_PEAKS("f16", "flop_rate"),
+	MATRIX_PEAKS("bf16", "flop_rate"),
+	MATRIX_PEAKS("f8", "flop_rate"),
+	MATRIX_PEAKS("i8", "op_rate"),
 	{0}};
 
 static struct dev_gemm whole_gemm(const struct bench_case *c, long fast)
@@ -154,13 +155,24 @@ static int setup(struct bench_case *c)
 
 /* ------------------------------------------------------------------ the fraction of the peak */
 
+static const char *rate_of(const struct bench_case *c)
+{
+	return bench_gemm_rate(((const struct efficiency *)c->state)->gemm.type);
+}
+
+static double operations_of(const struct bench_case *c, unsigned v)
+{
+	const struct bench_model work = bench_work(c, v);
+	return work.flops + work.ops;
+}
+
 /* A variant; -1: no loop was measured. */
 static int fastest_loop(const struct bench_case *c)
 {
 	int fastest = -1;
 	double max_rate = 0.0;
 	for (unsigned v = 0; variants[v].name; v++) {
-		const double rate = bench_work(c, v).flops / bench_best(c, v);
+		const double rate = operations_of(c, v) / bench_best(c, v);
 		if (loop_of(c, v) && bench_variant_on(c, v) && (fastest < 0 || rate > max_rate)) {
 			fastest = (int)v;
 			max_rate = rate;
@@ -172,22 +184,22 @@ static int fastest_loop(const struct bench_case *c)
 static void derive_fraction(struct bench_case *c, unsigned variant, unsigned fastest)
 {
 	const struct peak *loop = loop_of(c, fastest);
-	const double flops = bench_work(c, variant).flops,
-		     loop_flops = bench_work(c, fastest).flops;
+	const double loop_operations = operations_of(c, fastest);
+	const char *rate = rate_of(c);
 	const struct bench_quantity q = {BENCH_SHARE, .of = {BENCH_OF(variant), BENCH_OF(fastest)},
-					 .factor = flops / loop_flops};
+					 .factor = operations_of(c, variant) / loop_operations};
 	char formula[160];
-	snprintf(formula, sizeof(formula), "flop_rate(%s) / flop_rate(%s), round by round%s",
-		 variants[variant].name, variants[fastest].name,
+	snprintf(formula, sizeof(formula), "%s(%s) / %s(%s), round by round%s", rate,
+		 variants[variant].name, rate, variants[fastest].name,
 		 loop->is_bound || !loop->sum
 			 ? ""
 			 : "; of measured mma.sync peak (MFMA, WMMA), which the units may exceed");
 	if (loop->is_bound)
-		bench_bound(c, "flop_rate", (int)variant, loop_flops / bench_best(c, fastest),
+		bench_bound(c, rate, (int)variant, loop_operations / bench_best(c, fastest),
 			    "measured peak");
 	TRY(c->status, bench_derive(c, "fraction_of_peak", (int)variant, &q, formula));
 	if (loop->is_bound)
-		bench_bound_share(c, "flop_rate", (int)variant, "fraction_of_peak");
+		bench_bound_share(c, rate, (int)variant, "fraction_of_peak");
 }
 
 /* After the measured peak has flagged what exceeds it: where it is known, the nominal rate of the
@@ -198,12 +210,11 @@ static void derive_nominal(struct bench_case *c, unsigned v)
 	const struct dev_nominal *n = &dev_props(c->dev)->nominal;
 	const struct peak *loop = loop_of(c, v);
 	const double nominal = loop ? loop->nominal_flops : n->gemm_flops[type];
-	const struct bench_model work = bench_work(c, v);
 	if (!(nominal > 0.0))
 		return;
-	bench_nominal(c, bench_gemm_rate(type), (int)v, nominal, !n->clock_varies);
+	bench_nominal(c, rate_of(c), (int)v, nominal, !n->clock_varies);
 	TRY(c->status,
-	    bench_rate(c, "fraction_of_nominal", v, (work.flops + work.ops) / nominal, "",
+	    bench_rate(c, "fraction_of_nominal", v, operations_of(c, v) / nominal, "",
 		       "rate of flops (i8: of ops) / nominal rate of the device in this type"));
 }
 
@@ -219,9 +230,10 @@ static int derive(struct bench_case *c)
 	for (unsigned v = 0; variants[v].name; v++)
 		derive_nominal(c, v);
 	if (c->status == 0 && fastest >= 0 && loop_of(c, (unsigned)fastest)->sum) {
-		char formula[40];
-		snprintf(formula, sizeof(formula), "flop_rate(%s)", variants[fastest].name);
-		bench_alias(c, "flop_rate", fastest, "peak_flop_rate", formula);
+		char name[40], formula[40];
+		snprintf(name, sizeof(name), "peak_%s", rate_of(c));
+		snprintf(formula, sizeof(formula), "%s(%s)", rate_of(c), variants[fastest].name);
+		bench_alias(c, rate_of(c), fastest, name, formula);
 	}
 	return c->status;
 }

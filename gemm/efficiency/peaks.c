@@ -71,7 +71,9 @@ int peak_once(struct bench_case *c, long loop)
 void peak_model(const struct bench_case *c, long loop, struct bench_model *m)
 {
 	const struct peak *p = find_peak(c, loop);
-	m->flops = 2.0 * (double)p->fmas * p->blocks;
+	const enum dev_type type = ((const struct efficiency *)c->state)->gemm.type;
+	const double work = 2.0 * (double)p->fmas * p->blocks;
+	*(dev_type_is_integer(type) ? &m->ops : &m->flops) = work;
 }
 
 int peak_poison(struct bench_case *c, long loop)

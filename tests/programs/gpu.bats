@@ -367,6 +367,19 @@ compiles_nothing() {
 	cases "$bounds == ['nominal'] and rows[1]['check']['status'] == 'ok'"
 }
 
+@test "the peak of i8 is in operations, as its GEMMs are" {
+	local known='{(d["name"], d["variant"]): d for d in rows[1]["derived"]}'
+	program gemm/efficiency cuda --shape n64 --type i8 --variant gemm,mma_peak,wgmma_peak
+	skip_if_77
+	cases 'rows[1]["check"]["status"] == "ok"' "not any('flop_rate' in d['name'] for d in rows[1]['derived'])" \
+		"{d['unit'] for d in rows[1]['derived'] if 'op_rate' in d['name']} == {'op/s'}" \
+		"(lambda k: k['op_rate', 'gemm']['bound'] == max(k['op_rate', v]['value'] for v in ('mma_peak', 'wgmma_peak')))($known)" \
+		"(lambda k: k['op_rate', 'gemm']['bound_name'] == 'measured peak')($known)" \
+		"(lambda k: [k[n]['value'] for n in k if n[0] == 'peak_op_rate'] == [k['op_rate', 'gemm']['bound']])($known)"
+	program gemm/efficiency hip --shape n64 --type i8
+	cases "('op_rate', 'mma_peak') in $known and rows[1]['check']['status'] == 'ok'"
+}
+
 @test "records of programs on GPUs fit the schema, and say what the device is and how it is" {
 	for device in cuda hip; do
 		for name in micro/occupancy collectives/device_allreduce; do
