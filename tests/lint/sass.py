@@ -87,7 +87,7 @@ LOOPS = (
         others=WAITING,
         only=("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"),
     ),
-    # As for f64, NOP waits for units of which sm_103 has few.
+    # As of f64, sm_103 has few units of i8.
     Loop("mma_i8", r"IMMA\.16832\.S8\.S8", min_work=32, max_others=132, others=WAITING, only=("sm_103",)),
     Loop(
         "wgmma_f16", r"HGMMA\.64x256x16\.F32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)
