@@ -128,11 +128,13 @@ static const struct bench_variant variants[] = {
 		       .poison = poison_cold, .check = check_cold},
 	{0}};
 
+static bool is_loop(unsigned v) { return variants[v].once == peak_once; }
+
 /* NULL: a GEMM. */
 static const struct peak *loop_of(const struct bench_case *c, unsigned v)
 {
 	const struct efficiency *s = c->state;
-	return variants[v].once == peak_once ? &s->loops[variants[v].arg] : NULL;
+	return is_loop(v) ? &s->loops[variants[v].arg] : NULL;
 }
 
 static int setup(struct bench_case *c)
@@ -148,7 +150,7 @@ static int setup(struct bench_case *c)
 			TRY(c->status, dev_gemm_prepare(c->dev, &gemm));
 	}
 	for (unsigned v = 0; variants[v].name; v++)
-		if (loop_of(c, v) && !peak_open(c, variants[v].arg))
+		if (is_loop(v) && !peak_open(c, variants[v].arg))
 			bench_variant_off(c, v);
 	return TRY(c->status, bench_gemm_rotate(&s->gemm, c, 1u << GEMM_COLD, &s->cold));
 }
@@ -173,7 +175,7 @@ static int fastest_loop(const struct bench_case *c)
 	double max_rate = 0.0;
 	for (unsigned v = 0; variants[v].name; v++) {
 		const double rate = operations_of(c, v) / bench_best(c, v);
-		if (loop_of(c, v) && bench_variant_on(c, v) && (fastest < 0 || rate > max_rate)) {
+		if (is_loop(v) && bench_variant_on(c, v) && (fastest < 0 || rate > max_rate)) {
 			fastest = (int)v;
 			max_rate = rate;
 		}
@@ -225,7 +227,7 @@ static int derive(struct bench_case *c)
 	rotation_facts(s->cold, c);
 	bench_gemm_facts(&s->gemm, c);
 	for (unsigned v = 0; fastest >= 0 && variants[v].name; v++)
-		if (!loop_of(c, v))
+		if (!is_loop(v))
 			derive_fraction(c, v, (unsigned)fastest);
 	for (unsigned v = 0; variants[v].name; v++)
 		derive_nominal(c, v);
