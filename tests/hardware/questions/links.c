@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/hardware/questions/links.h"
+#include "lib/text.h"
 #include "tests/hardware/answers.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ int report_pcie_link(const char *name, struct dev *d)
 		answer_unknown(name, links.count ? link->why : "");
 	} else {
 		snprintf(value, sizeof(value), "%u x%u", link->generation, link->lanes);
-		snprintf(remark, sizeof(remark), "of %u x%u, NUMA node %d %s", link->generation_max,
+		text_fit(remark, sizeof(remark), "of %u x%u, NUMA node %d %s", link->generation_max,
 			 link->lanes_max, links.numa_node, link->why);
 		print_answer(name, value, "generation, lanes", remark);
 	}
@@ -43,7 +44,7 @@ int report_device_links(const char *name, struct dev *d)
 		first = first ? first : &links.link[i];
 	}
 	if (first)
-		snprintf(remark, sizeof(remark), "%u down; %s %s to %s %s at %.3g byte/s %s", down,
+		text_fit(remark, sizeof(remark), "%u down; %s %s to %s %s at %.3g byte/s %s", down,
 			 first->kind, first->version, ends[first->end], first->end_bus,
 			 first->in_bytes_per_s, first->why);
 	if (status)
