@@ -88,10 +88,9 @@ def traffic_ratio(c: Case, v: str) -> float:
 
 def least_seconds(t: dict, c: Case) -> Tuple[float, float]:
     """A GEMM's bytes at the rate of reading, and its flops at that of a square one."""
-    kind = "ops" if c.axes["type"] == "i8" else "flops"
     return (
         t["read"] * c.model("gemm", "bytes") / c.model("read", "bytes"),
-        t["square"] * c.model("gemm", kind) / c.model("square", kind),
+        t["square"] * operations(c, "gemm") / operations(c, "square"),
     )
 
 
@@ -171,9 +170,7 @@ DEFINITIONS: Dict[Tuple[str, str], Compute] = {
     ("gemm/attention", "roofline_share"): rounds(
         lambda t, v, c: max(t["read"], t["gemm"] * c.model(v, "flops") / c.model("gemm", "flops")) / t[v]
     ),
-    ("gemm/efficiency", "fraction_of_nominal"): rate(
-        lambda c, v: (c.model(v, "flops") or c.model(v, "ops")) / nominal_flops(c, v)
-    ),
+    ("gemm/efficiency", "fraction_of_nominal"): rate(lambda c, v: operations(c, v) / nominal_flops(c, v)),
     ("gemm/grouped", "share_of_bound"): rounds(
         lambda t, v, c: max(t["read"] * c.model(v, "bytes") / c.model("read", "bytes"), t["whole"]) / t[v]
     ),
@@ -258,11 +255,16 @@ def nominal_flops(c: Case, v: str) -> float:
     return rates.get(c.axes["type"], 0)
 
 
+def operations(c: Case, v: str) -> float:
+    """flops, of i8 ops."""
+    return c.model(v, "flops") or c.model(v, "ops")
+
+
 def peak_bound(c: Case, v: str) -> float:
     if nominal_flops(c, v):
         return nominal_flops(c, v)
     peak = c.derived("fraction_of_peak", v)["of"][1]
-    return c.model(peak, "flops") / c.best(peak)
+    return operations(c, peak) / c.best(peak)
 
 
 def weights_bound(c: Case, v: str) -> float:
@@ -278,6 +280,7 @@ def weights_bound(c: Case, v: str) -> float:
 BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/attention", "bandwidth"): lambda c, v: c.model(v, "bytes") / c.best("read"),
     ("gemm/efficiency", "flop_rate"): peak_bound,
+    ("gemm/efficiency", "op_rate"): peak_bound,
     ("gemm/grouped", "bandwidth"): weights_bound,
     ("gemm/small_batch", "bandwidth"): weights_bound,
     ("gemm/sustained", "sustained_flop_rate"): nominal_flops,

@@ -376,6 +376,10 @@ compiles_nothing() {
 		"(lambda k: k['op_rate', 'gemm']['bound'] == max(k['op_rate', v]['value'] for v in ('mma_peak', 'wgmma_peak')))($known)" \
 		"(lambda k: k['op_rate', 'gemm']['bound_name'] == 'measured peak')($known)" \
 		"(lambda k: [k[n]['value'] for n in k if n[0] == 'peak_op_rate'] == [k['op_rate', 'gemm']['bound']])($known)"
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/records"
+	run "$TEST_PYTHON" "$root/tests/method/recompute.py" "$BATS_TEST_TMPDIR/records"
+	[ "$status" = 0 ]
+	[[ $output == *'bound of op_rate'* && $output != *'not recomputed: gemm'* ]]
 	program gemm/efficiency hip --shape n64 --type i8
 	cases "('op_rate', 'mma_peak') in $known and rows[1]['check']['status'] == 'ok'"
 }
