@@ -110,11 +110,33 @@ def find_added(pc: int, arch: str) -> tuple[Callable, object] | None:
     return next(((run, inst) for names, run in _ADDED if re.fullmatch(names, name)), None)
 
 
+def reads_shared(pc: int, arch: str, decode):
+    """The emulator reads shared memory for lanes that are off, too, wherever their address is: here it is 0
+    meanwhile."""
+    (program, runtime), inst = decode(pc, arch)
+    lanes, buffers = emu._wave_size(arch), program.arg.globals
+    if not re.match(r"DS_(READ|LOAD)", emu._op_name(inst)):
+        return (program, runtime), inst
+
+    def step(*given) -> None:
+        exec_lo, exec_hi = words(given[buffers.index(0)].value, emu.SGPR_COUNT)[126:128]
+        on = exec_lo | exec_hi << 32
+        addresses = words(given[buffers.index(1)].value + 4 * lanes * (inst.addr.offset - 256), lanes)
+        kept = list(addresses)
+        addresses[:] = [at if on >> lane & 1 else 0 for lane, at in enumerate(kept)]
+        runtime.fxn(*given)
+        for lane, at in enumerate(kept):
+            if not on >> lane & 1:
+                addresses[lane] = at
+
+    return (program, SimpleNamespace(fxn=step)), inst
+
+
 def decode_with_added(pc: int, arch: str, decode=emu._decode_at):
     """As _decode_at() of the emulator: what runs, with the buffers that it takes, and the instruction."""
     found = find_added(pc, arch)
     if not found:
-        return decode(pc, arch)
+        return reads_shared(pc, arch, decode)
     run, inst = found
     lanes = emu._wave_size(arch)
 
