@@ -29,22 +29,30 @@
  * reduce_add_bf16  (void *dst, const void *src, u64 bytes, u32 reps)
  *     The same of bf16, whose sums are rounded to nearest, ties to even, as C of a GEMM is.
  * attention_f32, attention_bf16  (float *part, const void *q, const void *k, const void *v,
- *                                 u64 bytes, u32 rows, u32 parts, u32 heads)
+ *                                 u64 bytes, u32 rows, u32 parts, u32 heads, u32 queries)
  *     Attention of queries to keys, whose results attention_merge adds up. A row of q, k or v has
  *     DEV_ATTENTION_DEPTH numbers, f32 or bf16. k and v have `bytes` each: the keys and the values
  *     of one head after the other. q has `rows` rows, the first rows/heads of head 0, and so on;
  *     `heads` divides `rows` and the keys. The n keys of a head are cut into `parts` parts, at
- *     most 65535, of which part p has the keys n*p/parts to n*(p+1)/parts, whole numbers. With the
- * scores s = (q . k) log2(e) / sqrt(DEV_ATTENTION_DEPTH) of a row's products with the keys of a
- * part, and the greatest of these, m, DEV_ATTENTION_PART numbers of each part of each row are
- *     written: the sums of 2^(s - m) v, then m, then the sum of 2^(s - m); two are unused. A part
- *     without keys has sums of 0. Arithmetic is in f32, without matrix units. Blocks have
- *     DEV_ATTENTION_THREADS threads; each takes DEV_ATTENTION_ROWS rows of a head at a time.
+ *     most 65535, of which part p has the keys n*p/parts to n*(p+1)/parts, whole numbers. The rows
+ *     of a head are those of `queries` queries, which divide them, one query after the other. The
+ *     last query belongs to the last key, the one before to the key before, and so on, and a
+ *     causal mask hides later keys: query i sees the first n - queries + i + 1. With one query
+ *     nothing is masked. With the scores s = (q . k) log2(e) / sqrt(DEV_ATTENTION_DEPTH) of a row's
+ *     products with the keys of a part that it sees, and the greatest of these, m,
+ *     DEV_ATTENTION_PART numbers of each part of each row are written: the sums of 2^(s - m) v,
+ *     then m, then the sum of 2^(s - m); two are unused. A part of which a row sees no keys has
+ *     sums of 0. Arithmetic is in f32, without matrix units. Blocks have DEV_ATTENTION_THREADS
+ *     threads; each takes DEV_ATTENTION_ROWS rows of a head at a time, and reads no key or value
+ *     that none of these sees.
  * attention_merge  (float *out, const float *part, u32 rows, u32 parts)
  *     The results: rows of DEV_ATTENTION_DEPTH numbers, the mean of v weighted by 2^s.
- * softmax_f32, softmax_bf16      (void *x, u64 bytes, u32 columns)
- *     Replaces every row of `columns` numbers by its softmax, exp(x) over the row's sum of exp(x).
- *     The array holds whole rows. Arithmetic is in f32.
+ * softmax_f32, softmax_bf16      (void *x, u64 bytes, u32 columns, u32 of_query, u32 queries)
+ *     Replaces every row of `columns` numbers, the keys, by the softmax of those that it sees,
+ *     exp(x) over their sum of exp(x), and the others, which are not read, by 0. `of_query` rows
+ *     of query 0 come first, and so on, those of the `queries` queries of a head, which see what
+ *     they see in attention; then those of the next head. The array holds whole rows, fewer than
+ *     2^32. Arithmetic is in f32.
  * chase            (const u64 *ring, u64 bytes, u64 steps, u64 *out)
  *     One thread of block 0 loads the address stored at `ring`, then the one stored there, and so
  *     on, `steps` times; each load waits for the one before. *out is the address it ends at. The
@@ -89,7 +97,7 @@
 #define DEV_KERNEL_ALIGN 256u
 #define DEV_FMA_QUANTUM 4096u
 #define DEV_MMA_QUANTUM (1u << 27)
-#define DEV_KERNEL_MAX_ARGS 8
+#define DEV_KERNEL_MAX_ARGS 9
 #define DEV_ATTENTION_DEPTH 128u
 #define DEV_ATTENTION_PART 132u
 #define DEV_ATTENTION_ROWS 16u
@@ -144,16 +152,18 @@
 	KERNEL(reduce_add_bf16, PLAIN, (ADDS_TO(void), READS(void), BYTES, REPS))                  \
 	KERNEL(attention_f32, WHOLE_BLOCKS,                                                        \
 	       (WRITES_PARTS(DEV_ATTENTION_PART, float), READS_ROWS(DEV_ATTENTION_DEPTH, float),   \
-		READS(void), READS(void), BYTES, ROWS, PARTS, VALUE(uint32_t)))                    \
+		READS(void), READS(void), BYTES, ROWS, PARTS, VALUE(uint32_t), VALUE(uint32_t)))   \
 	KERNEL(attention_bf16, WHOLE_BLOCKS,                                                       \
 	       (WRITES_PARTS(DEV_ATTENTION_PART, float),                                           \
 		READS_ROWS(DEV_ATTENTION_DEPTH, uint16_t), READS(void), READS(void), BYTES, ROWS,  \
-		PARTS, VALUE(uint32_t)))                                                           \
+		PARTS, VALUE(uint32_t), VALUE(uint32_t)))                                          \
 	KERNEL(attention_merge, PLAIN,                                                             \
 	       (WRITES_ROWS(DEV_ATTENTION_DEPTH, float), READS_PARTS(DEV_ATTENTION_PART, float),   \
 		ROWS, PARTS))                                                                      \
-	KERNEL(softmax_f32, PLAIN, (ADDS_TO(float), BYTES, VALUE(uint32_t)))                       \
-	KERNEL(softmax_bf16, PLAIN, (ADDS_TO(uint16_t), BYTES, VALUE(uint32_t)))                   \
+	KERNEL(softmax_f32, PLAIN,                                                                 \
+	       (ADDS_TO(float), BYTES, VALUE(uint32_t), VALUE(uint32_t), VALUE(uint32_t)))         \
+	KERNEL(softmax_bf16, PLAIN,                                                                \
+	       (ADDS_TO(uint16_t), BYTES, VALUE(uint32_t), VALUE(uint32_t), VALUE(uint32_t)))      \
 	KERNEL(chase, PLAIN, (WALKS(uint64_t), BYTES, VALUE(uint64_t), RESULT(uint64_t)))          \
 	KERNEL(fma_f32, PLAIN, (RESULT_PER_BLOCK(float), FMAS(float)))                             \
 	KERNEL(fma_f64, PLAIN, (RESULT_PER_BLOCK(double), FMAS(double)))                           \

@@ -24,14 +24,15 @@
 struct attention {
 	float *part;
 	const void *q, *k, *v;
-	uint32_t rows, parts, heads; /* rows: of all heads */
-	uint32_t of_head, keys;      /* rows and keys of a head */
-	bool narrow;                 /* bf16 */
+	uint32_t rows, parts, heads, queries; /* rows: of all heads; queries: of one */
+	uint32_t of_head, keys;               /* rows and keys of a head */
+	bool narrow;                          /* bf16 */
 };
 
 struct item {
 	uint32_t rows, part, first, end;
-	uint64_t row, key; /* first of its rows; first key of its head */
+	uint32_t row_of_head; /* first of its rows */
+	uint64_t row, key;    /* the same, of all; first key of its head */
 	float q[ROWS][DEPTH], sums[ROWS][DEPTH], maxima[ROWS], weights[ROWS];
 	float k_step[STEP][DEPTH], v_step[STEP][DEPTH]; /* of bf16 */
 };
@@ -52,17 +53,28 @@ static const float *as_floats(const struct attention *a, const void *from, uint6
 	return wide;
 }
 
+static uint32_t smaller_of(uint32_t x, uint32_t y) { return x < y ? x : y; }
+
+/* By a row of its head. */
+static uint32_t keys_seen(const struct attention *a, uint32_t row)
+{
+	return a->keys - a->queries + row / (a->of_head / a->queries) + 1;
+}
+
+/* Longest items first: later rows see more keys. */
 static void begin_item(const struct attention *a, uint64_t number, struct item *item)
 {
 	const uint32_t tiles = (a->of_head + ROWS - 1) / ROWS,
-		       row = (uint32_t)(number / a->parts % tiles) * ROWS;
-	const uint64_t head = number / a->parts / tiles;
+		       row = (tiles - 1 - (uint32_t)(number / a->parts / a->heads)) * ROWS;
+	const uint64_t head = number / a->parts % a->heads;
 	item->part = (uint32_t)(number % a->parts);
 	item->row = head * a->of_head + row;
+	item->row_of_head = row;
 	item->key = head * a->keys;
-	item->rows = a->of_head - row < ROWS ? a->of_head - row : ROWS;
+	item->rows = smaller_of(a->of_head - row, ROWS);
 	item->first = (uint32_t)((uint64_t)a->keys * item->part / a->parts);
-	item->end = (uint32_t)((uint64_t)a->keys * (item->part + 1) / a->parts);
+	item->end = smaller_of((uint32_t)((uint64_t)a->keys * (item->part + 1) / a->parts),
+			       keys_seen(a, row + item->rows - 1));
 }
 
 static void load_item(const struct attention *a, struct item *item)
@@ -80,7 +92,8 @@ static void load_item(const struct attention *a, struct item *item)
 	}
 }
 
-/* The scores of a row and a step become weights relative to the maximum so far. */
+/* The scores of a row and the keys of a step that it sees become weights relative to the maximum so
+ * far. */
 static void weigh_row(const struct host_simd *simd, struct item *item, uint32_t row, float *scores,
 		      uint32_t keys)
 {
@@ -107,8 +120,12 @@ static void attend_step(const struct attention *a, struct item *item, uint32_t f
 	float scores[TOGETHER * STEP];
 	for (uint32_t row = 0; row < item->rows; row += TOGETHER) {
 		simd->dot_rows(scores, item->q[row], k, keys);
-		for (uint32_t r = 0; r < TOGETHER; r++)
-			weigh_row(simd, item, row + r, scores + r * keys, keys);
+		for (uint32_t r = 0; r < TOGETHER; r++) {
+			const uint32_t seen = keys_seen(a, item->row_of_head + row + r),
+				       left = seen > first ? smaller_of(seen - first, keys) : 0;
+			weigh_row(simd, item, row + r, scores + r * keys, left);
+			memset(scores + r * keys + left, 0, (keys - left) * sizeof(*scores));
+		}
 		simd->add_rows(item->sums[row], scores, v, keys);
 	}
 }
@@ -117,13 +134,27 @@ static void run_item(const struct attention *a, struct item *item)
 {
 	load_item(a, item);
 	for (uint32_t first = item->first; first < item->end; first += STEP)
-		attend_step(a, item, first, item->end - first < STEP ? item->end - first : STEP);
+		attend_step(a, item, first, smaller_of(item->end - first, STEP));
 	for (uint32_t r = 0; r < item->rows; r++) {
 		float *to =
 			a->part + ((item->row + r) * a->parts + item->part) * DEV_ATTENTION_PART;
 		memcpy(to, item->sums[r], sizeof(item->sums[r]));
 		to[DEPTH] = item->maxima[r];
 		to[DEPTH + 1] = item->weights[r];
+	}
+}
+
+/* Every other pass over the blocks is in reverse, so that all get about as many keys. */
+static void run_block(const struct attention *a, const struct host_block *b)
+{
+	const uint64_t tiles = (a->of_head + ROWS - 1) / ROWS, items = a->heads * tiles * a->parts;
+	for (uint64_t first = 0, pass = 0; first < items; first += b->grid, pass++) {
+		const uint64_t number = first + (pass % 2 ? b->grid - 1 - b->index : b->index);
+		struct item item;
+		if (number >= items)
+			continue;
+		begin_item(a, number, &item);
+		run_item(a, &item);
 	}
 }
 
@@ -137,19 +168,18 @@ static int run_attention(const struct host_block *b, bool narrow)
 			      .rows = args[5].u32,
 			      .parts = args[6].u32,
 			      .heads = args[7].u32,
+			      .queries = args[8].u32,
 			      .narrow = narrow};
-	if (a.heads == 0 || a.parts == 0 || a.rows % a.heads)
-		return err_note(-EINVAL, "attention: %u rows, %u parts, %u heads", a.rows, a.parts,
-				a.heads);
+	if (a.heads == 0 || a.parts == 0 || a.queries == 0 || a.rows % a.heads ||
+	    a.rows / a.heads % a.queries)
+		return err_note(-EINVAL, "attention: %u rows, %u parts, %u heads, %u queries",
+				a.rows, a.parts, a.heads, a.queries);
 	a.of_head = a.rows / a.heads;
 	a.keys = (uint32_t)(args[4].u64 / DEPTH / (narrow ? sizeof(uint16_t) : sizeof(float)) /
 			    a.heads);
-	const uint32_t tiles = (a.of_head + ROWS - 1) / ROWS;
-	for (uint64_t i = b->index; i < (uint64_t)a.heads * tiles * a.parts; i += b->grid) {
-		struct item item;
-		begin_item(&a, i, &item);
-		run_item(&a, &item);
-	}
+	if (a.queries > a.keys)
+		return err_note(-EINVAL, "attention: %u queries of %u keys", a.queries, a.keys);
+	run_block(&a, b);
 	return 0;
 }
 
@@ -206,7 +236,8 @@ static void store_chunk(void *x, bool narrow, uint64_t at, const float *from, ui
 			((float *)x)[at + i] = from[i] * factor;
 }
 
-/* The first pass finds the maximum, the second one the sum of the powers, the third one writes. */
+/* The first pass finds the maximum of the columns that are seen, the second one the sum of the
+ * powers, the third one writes. */
 static void softmax_row(void *x, bool narrow, uint64_t at, uint32_t columns)
 {
 	const struct host_simd *simd = host_kernels_simd();
@@ -230,12 +261,17 @@ static void softmax_row(void *x, bool narrow, uint64_t at, uint32_t columns)
 static int run_softmax(const struct host_block *b, bool narrow)
 {
 	const union kernel_arg *args = b->args;
-	const uint32_t columns = args[2].u32;
+	const uint32_t columns = args[2].u32, of_query = args[3].u32, queries = args[4].u32;
 	const uint64_t size = narrow ? sizeof(uint16_t) : sizeof(float);
-	if (columns == 0)
-		return err_note(-EINVAL, "softmax: rows of 0 columns");
-	for (uint64_t row = b->index; row < args[1].u64 / size / columns; row += b->grid)
-		softmax_row(args[0].pointer, narrow, row * columns, columns);
+	if (of_query == 0 || queries == 0 || columns < queries)
+		return err_note(-EINVAL, "softmax: %u columns, %u queries of %u rows", columns,
+				queries, of_query);
+	for (uint64_t row = b->index; row < args[1].u64 / size / columns; row += b->grid) {
+		const uint32_t hidden = queries - 1 - (uint32_t)(row / of_query % queries);
+		const uint64_t at = row * columns, seen = columns - hidden;
+		softmax_row(args[0].pointer, narrow, at, (uint32_t)seen);
+		memset((char *)args[0].pointer + (at + seen) * size, 0, hidden * size);
+	}
 	return 0;
 }
 

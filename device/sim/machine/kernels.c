@@ -13,8 +13,9 @@
  *
  * A chase finds the same. GEMMs, copies and fills know neither.
  *
- * ATTENTION computes as fma_f32 does: 4 * rows * keys * DEV_ATTENTION_DEPTH operations of each head
- * at flops_f32, while it moves each of its arrays once. Softmax costs what it moves.
+ * ATTENTION computes as fma_f32 does: 4 * DEV_ATTENTION_DEPTH operations for every key that a row
+ * sees, at flops_f32, in equal parts by all blocks, while it moves each of its arrays once. Softmax
+ * reads what its rows see, and writes everything.
  */
 #include "device/sim/machine/kernels.h"
 #include "device/host/host_block.h"
@@ -356,19 +357,36 @@ static void finish_fma_f64(struct op *op, uint32_t block)
 
 /* ------------------------------------------------------------------ attention */
 
-/* Every row is multiplied with all keys of its head, and adds up as many values. */
+/* Keys that a row sees, in the mean of all rows. */
+static double mean_seen(double keys, uint32_t queries) { return keys - (queries - 1) / 2.0; }
+
+/* Every row is multiplied with the keys that it sees, and adds up as many values. */
 static int prepare_attention(struct sim_dev *d, struct op *op)
 {
 	const struct kernel_signature *k = op->type->signature;
 	const uint32_t rows = op->work->arg[5].u32, parts = op->work->arg[6].u32,
-		       heads = op->work->arg[7].u32;
-	const double numbers = (double)bytes_argument(op) * DEV_ATTENTION_DEPTH /
-			       k->parameters[1].each; /* of all keys */
-	if (parts == 0 || heads == 0 || rows % heads)
-		return err_note(-EINVAL, "sim: %s: %u rows, %u parts, %u heads", k->name, rows,
-				parts, heads);
-	op->block_flops = 4.0 * rows / heads * numbers / op->grid;
+		       heads = op->work->arg[7].u32, queries = op->work->arg[8].u32;
+	if (parts == 0 || heads == 0 || queries == 0 || rows % heads || rows / heads % queries)
+		return err_note(-EINVAL, "sim: %s: %u rows, %u parts, %u heads, %u queries",
+				k->name, rows, parts, heads, queries);
+	const double keys = (double)bytes_argument(op) / k->parameters[1].each / heads;
+	if (queries > keys)
+		return err_note(-EINVAL, "sim: %s: %u queries of %g keys", k->name, queries, keys);
+	op->block_flops = 4.0 * DEV_ATTENTION_DEPTH * rows * mean_seen(keys, queries) / op->grid;
 	op->peak_flops = d->model.flops_f32 * 1e-9;
+	return 0;
+}
+
+static int prepare_softmax(struct sim_dev *d, struct op *op)
+{
+	const uint32_t columns = op->work->arg[2].u32, of_query = op->work->arg[3].u32,
+		       queries = op->work->arg[4].u32;
+	if (of_query == 0 || queries == 0 || columns < queries)
+		return err_note(-EINVAL, "sim: %s: %u columns, %u queries of %u rows",
+				op->type->signature->name, columns, queries, of_query);
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (!op->work->traffic[i].write)
+			op->work->traffic[i].volume *= mean_seen(columns, queries) / columns;
 	return 0;
 }
 
@@ -388,6 +406,8 @@ static const struct kernel_type own_types[KERNELS] = {
 	[KERNEL_reduce_add] = {.finish = finish_reduce_add},
 	[KERNEL_attention_f32] = {.prepare = prepare_attention},
 	[KERNEL_attention_bf16] = {.prepare = prepare_attention},
+	[KERNEL_softmax_f32] = {.prepare = prepare_softmax},
+	[KERNEL_softmax_bf16] = {.prepare = prepare_softmax},
 	[KERNEL_chase] = {.prepare = prepare_chase, .finish = finish_chase},
 	[KERNEL_fma_f32] = {.finish = finish_fma_f32},
 	[KERNEL_fma_f64] = {.finish = finish_fma_f64},

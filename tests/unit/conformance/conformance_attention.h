@@ -40,6 +40,12 @@ static struct numbers random_numbers(uint64_t count, bool narrow, double scale, 
 	return n;
 }
 
+/* Stores NaN in place of `count` numbers from one on, which nothing may read. */
+static void poison_numbers(const struct numbers *n, uint64_t first, uint64_t count)
+{
+	memset((char *)n->stored + n->bytes / n->count * first, 0xff, n->bytes / n->count * count);
+}
+
 static void free_numbers(struct numbers n)
 {
 	free(n.stored);
@@ -47,14 +53,19 @@ static void free_numbers(struct numbers n)
 }
 
 struct attention_case {
-	uint32_t heads, rows, keys, parts; /* rows and keys of a head */
+	uint32_t heads, rows, keys, parts, queries; /* rows, keys and queries of a head */
+	bool poisoned; /* the last key of a head, and the last rows, which see it */
 };
 
 /* One row per head and one key; decode in few and in many parts; rows and keys that divide nothing;
- * parts without keys. */
+ * parts without keys. Then with a mask: its edge within steps, within parts, in parts that some
+ * rows of a tile do not see, or none; fewer queries than keys; queries of one row and of many. */
 static const struct attention_case attention_cases[] = {
-	{2, 1, 1, 1},  {1, 4, 64, 1}, {3, 4, 257, 5},  {2, 21, 70, 1},
-	{2, 9, 33, 2}, {1, 5, 3, 7},  {1, 16, 1000, 3}};
+	{2, 1, 1, 1, 1, false},     {1, 4, 64, 1, 1, false},   {3, 4, 257, 5, 1, false},
+	{2, 21, 70, 1, 1, false},   {2, 9, 33, 2, 1, false},   {1, 5, 3, 7, 1, false},
+	{1, 16, 1000, 3, 1, false}, {2, 21, 70, 1, 7, false},  {1, 128, 32, 1, 32, false},
+	{3, 40, 257, 5, 10, false}, {1, 70, 70, 3, 70, false}, {2, 6, 3, 7, 3, false},
+	{1, 80, 100, 2, 2, false},  {2, 128, 32, 1, 32, true}, {1, 200, 100, 3, 100, true}};
 
 static double score_of(const double *q, const double *k)
 {
@@ -83,6 +94,14 @@ static void check_part(const float *part, const double *q, const double *k, cons
 		require(fabs((double)part[i] - sums[i]) <= 2e-5 * weights);
 }
 
+/* Keys of a part that a row of a head sees. */
+static uint32_t seen_of_part(const struct attention_case *a, uint64_t row, uint64_t part)
+{
+	const uint64_t query = row * a->queries / a->rows, seen = a->keys - a->queries + query + 1,
+		       first = a->keys * part / a->parts, end = a->keys * (part + 1) / a->parts;
+	return (uint32_t)(seen < first ? 0 : seen < end ? seen - first : end - first);
+}
+
 static void check_attention(struct dev_stream *s, const struct attention_case *a, bool narrow,
 			    uint32_t grid)
 {
@@ -92,19 +111,24 @@ static void check_attention(struct dev_stream *s, const struct attention_case *a
 	struct numbers q = random_numbers((uint64_t)rows * DEPTH, narrow, 4.0, 1),
 		       k = random_numbers(of_keys, narrow, 1.0, 2),
 		       v = random_numbers(of_keys, narrow, 1.0, 3);
+	for (uint32_t head = 0; a->poisoned && head < a->heads; head++) {
+		poison_numbers(&k, ((head + 1) * (uint64_t)a->keys - 1) * DEPTH, DEPTH);
+		poison_numbers(&v, ((head + 1) * (uint64_t)a->keys - 1) * DEPTH, DEPTH);
+	}
 	char *dev_q = alloc_guarded(q.stored, q.bytes), *dev_k = alloc_guarded(k.stored, k.bytes),
 	     *dev_v = alloc_guarded(v.stored, v.bytes), *dev_part = alloc_guarded(NULL, part_bytes);
-	const void *args[] = {&dev_part, &dev_q, &dev_k,    &dev_v,
-			      &k.bytes,  &rows,  &a->parts, &a->heads};
+	const void *args[] = {&dev_part, &dev_q,    &dev_k,    &dev_v,     &k.bytes,
+			      &rows,     &a->parts, &a->heads, &a->queries};
 	ok(launch_kernel(s, narrow ? "attention_bf16" : "attention_f32", grid, args));
 	ok(dev_stream_sync(on.d, s));
 	float *part = free_guarded(dev_part, part_bytes);
 	for (uint32_t i = 0; i < rows * a->parts; i++) {
 		const uint64_t row = i / a->parts, p = i % a->parts, first = a->keys * p / a->parts,
-			       end = a->keys * (p + 1) / a->parts,
-			       at = (row / a->rows * a->keys + first) * DEPTH;
-		check_part(part + (uint64_t)i * PART, q.values + row * DEPTH, k.values + at,
-			   v.values + at, (uint32_t)(end - first));
+			       at = (row / a->rows * a->keys + first) * DEPTH,
+			       last = (a->rows - 1) / DEV_ATTENTION_ROWS * DEV_ATTENTION_ROWS;
+		if (!a->poisoned || row % a->rows < last)
+			check_part(part + (uint64_t)i * PART, q.values + row * DEPTH, k.values + at,
+				   v.values + at, seen_of_part(a, row % a->rows, p));
 	}
 	free(part);
 	free(free_guarded(dev_q, q.bytes));
@@ -169,12 +193,19 @@ static void attention_merge_does_its_work(void)
 }
 
 /* Rows from one number on; so many fill whole units of DEV_KERNEL_ALIGN. */
-static void check_softmax(struct dev_stream *s, uint32_t columns, bool narrow, uint32_t grid)
+static void check_softmax(struct dev_stream *s, uint32_t columns, uint32_t queries, bool narrow,
+			  uint32_t grid)
 {
-	const uint32_t rows = 128;
+	const uint32_t rows = 128, of_query = 4;
 	struct numbers n = random_numbers((uint64_t)rows * columns, narrow, 5.0, columns);
+	for (uint32_t row = 0; row < rows; row++) {
+		const uint32_t hidden = queries - 1 - row / of_query % queries;
+		poison_numbers(&n, (row + 1) * (uint64_t)columns - hidden, hidden);
+		for (uint32_t i = columns - hidden; i < columns; i++)
+			n.values[row * columns + i] = -INFINITY;
+	}
 	char *x = alloc_guarded(n.stored, n.bytes);
-	const void *args[] = {&x, &n.bytes, &columns};
+	const void *args[] = {&x, &n.bytes, &columns, &of_query, &queries};
 	ok(launch_kernel(s, narrow ? "softmax_bf16" : "softmax_f32", grid, args));
 	ok(dev_stream_sync(on.d, s));
 	void *got = free_guarded(x, n.bytes);
@@ -200,7 +231,8 @@ static void check_softmaxes(bool narrow)
 	static const uint32_t columns[] = {1, 2, 33, 256, 999, 1024};
 	struct dev_stream *s = open_stream();
 	for (size_t i = 0; i < COUNT(columns); i++)
-		check_softmax(s, columns[i], narrow, grids[i % COUNT(grids)]);
+		for (uint32_t queries = 1; queries <= 16 && queries <= columns[i]; queries *= 16)
+			check_softmax(s, columns[i], queries, narrow, grids[i % COUNT(grids)]);
 	dev_stream_close(on.d, s);
 }
 
