@@ -16,6 +16,9 @@
 /* A mean of values below 1, computed in f32 and rounded to bf16. */
 #define LARGEST_MEAN 1.01
 
+const char *const attention_masks[ATTENTION_MASKS + 1] = {
+	[ATTENTION_CAUSAL] = "causal", [ATTENTION_UNMASKED] = "none", NULL};
+
 static int parse_phase(const char *word, uint32_t *keys_p, bool *decodes_p)
 {
 	static const char *const phases[] = {"prefill-", "decode-"};
@@ -44,7 +47,7 @@ int attention_accept(const char *word)
 }
 
 int attention_size(struct attention *a, struct dev *dev, enum dev_type type, bool decodes,
-		   uint64_t heads, uint32_t keys)
+		   bool causal, uint64_t heads, uint32_t keys)
 {
 	const uint64_t rows = ATTENTION_GROUP * (uint64_t)(decodes ? 1 : keys);
 	if (heads * rows > UINT32_MAX / 2 || 2 * heads * keys > UINT32_MAX)
@@ -55,6 +58,7 @@ int attention_size(struct attention *a, struct dev *dev, enum dev_type type, boo
 		.heads = (uint32_t)heads,
 		.rows = (uint32_t)rows,
 		.keys = keys,
+		.queries = causal && !decodes ? keys : 1,
 		.operands = {.dev = dev, .type = type, .element_bytes = dev_type_bytes(type)}};
 	a->q_bytes = heads * rows * DEPTH * a->operands.element_bytes;
 	a->k_bytes = heads * keys * DEPTH * a->operands.element_bytes;
@@ -69,12 +73,24 @@ int attention_size_axes(struct attention *a, const struct bench_case *c)
 	int status = parse_phase(axis_str(c, "phase"), &keys, &decodes);
 	return status ? status
 		      : attention_size(a, c->dev, (enum dev_type)axis_index(c, "type"), decodes,
+				       axis_index(c, "mask") == ATTENTION_CAUSAL,
 				       axis_u64(c, "heads") * axis_u64(c, "batch"), keys);
+}
+
+uint32_t attention_seen(const struct attention *a, uint64_t row)
+{
+	const uint32_t query = (uint32_t)(row % a->rows) / (a->rows / a->queries);
+	return a->keys - (a->queries - 1 - query);
+}
+
+double attention_seen_share(const struct attention *a)
+{
+	return 1.0 - (a->queries - 1) / (2.0 * a->keys);
 }
 
 double attention_flops(const struct attention *a)
 {
-	return 4.0 * a->heads * a->rows * (double)a->keys * DEPTH;
+	return 4.0 * a->heads * a->rows * (double)a->keys * DEPTH * attention_seen_share(a);
 }
 
 /* ------------------------------------------------------------------ the answer */
@@ -92,11 +108,12 @@ static const double *find_row(const struct element_matrix *m, uint64_t row, doub
 }
 
 /* exp of a row's scores; the greatest score is subtracted. */
-static void weigh_keys(const struct attention *a, uint64_t row, uint64_t first_key, double *weights)
+static void weigh_keys(const struct attention *a, uint64_t row, uint64_t first_key, uint32_t keys,
+		       double *weights)
 {
 	double wrapped_q[DEPTH], wrapped_k[DEPTH], greatest = -INFINITY;
 	const double *q = find_row(&a->host_q, row, wrapped_q);
-	for (uint32_t j = 0; j < a->keys; j++) {
+	for (uint32_t j = 0; j < keys; j++) {
 		const double *k = find_row(&a->host_kv, first_key + j, wrapped_k);
 		double sum = 0.0;
 		for (uint32_t i = 0; i < DEPTH; i++)
@@ -104,7 +121,7 @@ static void weigh_keys(const struct attention *a, uint64_t row, uint64_t first_k
 		weights[j] = sum / sqrt(DEPTH);
 		greatest = fmax(greatest, weights[j]);
 	}
-	for (uint32_t j = 0; j < a->keys; j++)
+	for (uint32_t j = 0; j < keys; j++)
 		weights[j] = exp(weights[j] - greatest);
 }
 
@@ -113,10 +130,11 @@ static double answer_row(const struct attention *a, uint64_t row, double *weight
 {
 	const uint64_t first_key = row / a->rows * a->keys,
 		       first_value = (uint64_t)a->heads * a->keys + first_key;
+	const uint32_t keys = attention_seen(a, row);
 	double wrapped[DEPTH], sum = 0.0, squares = 0.0;
-	weigh_keys(a, row, first_key, weights);
+	weigh_keys(a, row, first_key, keys, weights);
 	memset(answer, 0, DEPTH * sizeof(*answer));
-	for (uint32_t j = 0; j < a->keys; j++) {
+	for (uint32_t j = 0; j < keys; j++) {
 		const double *v = find_row(&a->host_kv, first_value + j, wrapped);
 		sum += weights[j];
 		squares += weights[j] * weights[j];
@@ -161,17 +179,18 @@ int attention_open(struct attention *a, struct bench_case *c)
 
 /* ------------------------------------------------------------------ the check */
 
-static double relative_limit(const struct attention *a, enum dev_type type)
+static double relative_limit(uint32_t keys, enum dev_type type)
 {
-	const double sums =
-		ATTENTION_TOLERANCE * (double)FLT_EPSILON * (1.0 + sqrt(a->keys) / 16.0);
+	const double sums = ATTENTION_TOLERANCE * (double)FLT_EPSILON * (1.0 + sqrt(keys) / 16.0);
 	return type == DEV_BF16 ? sums + 0x1p-6 : sums;
 }
 
 static int compare_row(const struct attention *a, uint32_t i, const double *found,
 		       enum dev_type type)
 {
-	const double *want = a->answers + i * DEPTH, limit = relative_limit(a, type) * a->spread[i];
+	const uint32_t keys = attention_seen(a, a->checked[i]);
+	const double *want = a->answers + i * DEPTH,
+		     limit = relative_limit(keys, type) * a->spread[i];
 	for (uint32_t j = 0; j < DEPTH; j++)
 		if (!(fabs(found[j] - want[j]) <= limit))
 			return bench_wrong("row %u column %u is %.9g, not %.9g: %.3g times the "

@@ -20,9 +20,9 @@ int fused_once(struct bench_case *c, long arg)
 	const struct attention_runs *s = c->state;
 	const struct attention *a = &s->attention;
 	const char *k = next_keys(s), *v = k + a->k_bytes;
-	const uint32_t rows = a->heads * a->rows, queries = 1;
-	const void *const args[] = {&s->part, &a->q,     &k,        &v,      &a->k_bytes,
-				    &rows,    &s->parts, &a->heads, &queries};
+	const uint32_t rows = a->heads * a->rows;
+	const void *const args[] = {&s->part, &a->q,     &k,        &v,         &a->k_bytes,
+				    &rows,    &s->parts, &a->heads, &a->queries};
 	const void *const merge_args[] = {&s->out, &s->part, &rows, &s->parts};
 	const struct dev_launch attend = {.grid = dev_wave_blocks(c->dev, s->attend), .args = args},
 				merge = {.grid = dev_wave_blocks(c->dev, s->merge),
@@ -69,8 +69,8 @@ int chain_once(struct bench_case *c, long arg)
 	const struct attention_runs *s = c->state;
 	const struct attention *a = &s->attention;
 	const char *k = next_keys(s);
-	const uint32_t queries = 1;
-	const void *const args[] = {&s->scores, &a->scores_bytes, &a->keys, &a->rows, &queries};
+	const uint32_t of_query = a->rows / a->queries;
+	const void *const args[] = {&s->scores, &a->scores_bytes, &a->keys, &of_query, &a->queries};
 	const struct dev_launch softmax = {.grid = dev_wave_blocks(c->dev, s->softmax),
 					   .args = args};
 	for (uint32_t head = 0; head < a->heads; head++) {

@@ -348,7 +348,7 @@ def of_gemm(m: Model, name: str, where: dict) -> Optional[float]:
     return 2.0 * rows * columns * k / gemm_s(m, kind, sides)
 
 
-def stream_s(m: Model, bytes_: float, flops: float = 0, passes: int = 1) -> float:
+def stream_s(m: Model, bytes_: float, flops: float = 0, passes: float = 1) -> float:
     """A kernel whose blocks share what it moves, from the cache that is always warm if that holds it."""
     fabric = m.llc_bandwidth if bytes_ <= m.llc_bytes else m.memory_bandwidth
     moving = passes * bytes_ / min(fabric, unit_rate(m))
@@ -363,11 +363,12 @@ def of_attention(m: Model, name: str, where: dict) -> Optional[float]:
     keys, kind = 1024 * int(length.rstrip("K")), where["type"]
     size, depth, heads, rows = BYTES[kind][0], 128, 8, 4 * (keys if phase == "prefill" else 1)
     queries, cached, scores = (heads * n * size for n in (rows * depth, 2 * keys * depth, rows * keys))
-    results, flops = 4 * heads * rows * depth, 4 * heads * rows * keys * depth
+    seen = (keys + 1) / 2 / keys if phase == "prefill" and where["mask"] == "causal" else 1
+    results, flops = 4 * heads * rows * depth, 4 * heads * rows * keys * depth * seen
     parts = max(1, min(m.units * m.slots_per_unit // (heads * math.ceil(rows / 16)), keys // 64))
     partial = 4 * heads * rows * parts * (depth + 4)
     fused = stream_s(m, cached + queries + partial, flops) + stream_s(m, partial + results)
-    chain = stream_s(m, scores, passes=2) + heads * (
+    chain = stream_s(m, scores, passes=1 + seen) + heads * (
         gemm_s(m, kind, (rows, keys, depth)) + gemm_s(m, kind, (rows, depth, keys))
     )
     read, large = stream_s(m, cached), 2.0 * large_side(m) ** 3

@@ -71,8 +71,13 @@ class Laws(unittest.TestCase):
         cached, queries, partial = 8 * 2 * 1024 * 128 * 4, 32 * 128 * 4, 2 * 32 * 132 * 4
         read = 1.5e-6 + cached / 1e12
         fused = 1.5e-6 + (cached + queries + partial) / 1e12 + 1.5e-6 + (partial + queries) / 4e12
-        where = {"type": "f32", "phase": "decode-1K"}
+        where = {"type": "f32", "phase": "decode-1K", "mask": "causal"}
         self.assertAlmostEqual(fresh.of_attention(ROUND, "attention_decode_read_share", where), read / fused)
+        # In prefill of 1024 queries, 5 GFLOP of half of the keys and the diagonal take longer than any byte.
+        where = {"type": "f32", "phase": "prefill-1K", "mask": "causal"}
+        merging = 1.5e-6 + 4 * 1024 * 8 * (128 + 132) * 4 / 1e12
+        fused = 1.5e-6 + 4 * 128 * 8 * 4 * (1024 * 1025 / 2) / 10e12 + merging
+        self.assertAlmostEqual(fresh.of_attention(ROUND, "attention_x_read_share", where), read / fused)
         # The smallest square, of 512 times a power of two, with 20 tiles of 128.
         self.assertEqual(fresh.large_side(ROUND), 1024)
 
