@@ -323,16 +323,15 @@ def _adapters(pairs: PairCase) -> List[Figure]:
             "adapter": name,
             "nodes": len(rates),
             "least": human(rates[0][0], "byte/s"),
-            "of": rates[0][1],
+            "on": rates[0][1],
             "median": human(statistics.median(rate for rate, _ in rates), "byte/s"),
-            "most": human(rates[-1][0], "byte/s"),
         }
         for name, rates in adapter_rates(pairs).items()
     ]
     caption = "%s: what the ports of adapters send while the pairs exchange both ways, with headers." % (
         pairs.case.key
     )
-    return table(rows, caption, words=1, prose=True) if rows else []
+    return table(rows, caption, words=1) if rows else []
 
 
 def figures(section: Section) -> List[Figure]:
