@@ -32,12 +32,10 @@ static const struct dynlib_symbol symbols[] = {
 
 static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11",
 				    "libcublasLt.so", NULL};
-static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64",
-				      "/usr/local/cuda/lib64", NULL};
 static int check_release(void);
 static struct dynlib library = {.title = "cuBLASLt",
 				.files = files,
-				.folders = folders,
+				.folders = cuda_folders,
 				.symbols = symbols,
 				.start = check_release};
 
@@ -245,7 +243,7 @@ static const struct dynlib_symbol cublas_symbols[] = {
 static const char *const cublas_files[] = {"libcublas.so.13", "libcublas.so.12", NULL};
 static struct dynlib cublas_library = {.title = "cuBLAS",
 				       .files = cublas_files,
-				       .folders = folders,
+				       .folders = cuda_folders,
 				       .above = &library,
 				       .symbols = cublas_symbols};
 

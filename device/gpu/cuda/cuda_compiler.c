@@ -50,11 +50,10 @@ static const char *const files[RELEASES][2] = {{"libnvrtc.so.13", NULL},
 					       {"libnvrtc.so.12", NULL},
 					       {"libnvrtc.so.11.2", NULL},
 					       {"libnvrtc.so", NULL}};
-static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64",
-				      "/usr/local/cuda/lib64", NULL};
 #define LIBRARY(r)                                                                                 \
 	{                                                                                          \
-		.title = "NVRTC", .files = files[r], .folders = folders, .symbols = symbols[r]     \
+		.title = "NVRTC", .files = files[r], .folders = cuda_folders,                      \
+		.symbols = symbols[r]                                                              \
 	}
 static struct dynlib libraries[RELEASES] = {LIBRARY(0), LIBRARY(1), LIBRARY(2), LIBRARY(3)};
 

@@ -47,10 +47,8 @@ static const struct dynlib_symbol symbols[] = {
 };
 
 static const char *const files[] = {"libcufile.so.0", "libcufile.so", NULL};
-static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64",
-				      "/usr/local/cuda/lib64", NULL};
 static struct dynlib library = {
-	.title = "cuFile", .files = files, .folders = folders, .symbols = symbols};
+	.title = "cuFile", .files = files, .folders = cuda_folders, .symbols = symbols};
 
 /* ------------------------------------------------------------------ errors */
 

@@ -103,6 +103,9 @@ static int start_driver(void)
 
 int cuda_load(void) { return dynlib_open(&library); }
 
+const char *const cuda_folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64", "/usr/local/cuda/lib64",
+				    NULL};
+
 int cuda_version(void)
 {
 	int version = 0;

@@ -43,6 +43,9 @@ int cuda_context_open(unsigned index, void **context_p);
 void cuda_context_close(unsigned index, void *context);
 int cuda_context_use(unsigned index, void *context);
 
+/* Folders in which installations of CUDA have its libraries, for struct dynlib. */
+extern const char *const cuda_folders[];
+
 /* True if the driver has all of CUDA_GREEN_FUNCTIONS. */
 bool cuda_has_green_contexts(void);
 
