@@ -2,8 +2,8 @@
 #include "collectives/pairs/pairing.h"
 #include "lib/err.h"
 #include "lib/rng.h"
+#include "lib/units.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +53,10 @@ static bool parse_scope(const char *word, enum pairing_scope *scope_p, uint32_t 
 	*rails_p = 0;
 	if (!word[length] || scope > PAIRING_WITHIN)
 		return scope <= PAIRING_WITHIN;
-	char *end = NULL;
-	const char *digits = word + length + 1;
-	const unsigned long rails = isdigit((unsigned char)*digits) ? strtoul(digits, &end, 10) : 0;
+	uint64_t rails = 0;
+	const bool is_number = units_parse_integer(word + length + 1, 1, MAX_RAILS, &rails) == 0;
 	*rails_p = (uint32_t)rails;
-	return (scope == PAIRING_SAME_RAIL || scope == PAIRING_CROSS_RAIL) && rails >= 1 &&
-	       rails <= MAX_RAILS && !*end;
+	return is_number && (scope == PAIRING_SAME_RAIL || scope == PAIRING_CROSS_RAIL);
 }
 
 enum pairing_scope pairing_parse_scope(const char *word, uint32_t *rails_p)
