@@ -73,9 +73,8 @@ static int open_windows(struct pair_memory *m, struct dev *dev)
 	}
 	int status = device_vectors_open(&m->vectors, dev, bytes);
 	TRY(status, device_vectors_stage(&m->vectors, DEV_MEM_PINNED, 2 * bytes));
-	m->staged = !m->vectors.direct;
-	m->out = m->staged ? m->vectors.staging : m->vectors.in;
-	m->in = m->staged ? m->vectors.staging + bytes : m->vectors.out;
+	m->out = m->vectors.direct ? m->vectors.in : m->vectors.staging;
+	m->in = m->vectors.direct ? m->vectors.out : m->vectors.staging + bytes;
 	return status;
 }
 
@@ -131,7 +130,7 @@ void pair_memory_close(struct pair_memory *m)
 /* To pinned host memory what is to be sent, or to the device what was received. */
 static void stage_bytes(struct pair_memory *m, char *to, const char *from, uint64_t bytes)
 {
-	if (!m->staged)
+	if (!m->vectors.dev || m->vectors.direct)
 		return;
 	device_vectors_copy(&m->vectors, to, from, bytes);
 	device_vectors_wait(&m->vectors);

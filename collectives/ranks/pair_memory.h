@@ -20,7 +20,6 @@
 #include "collectives/ranks/device_vectors.h"
 
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* The message of a ping-pong. */
@@ -29,7 +28,6 @@
 struct pair_memory {
 	uint64_t bytes;
 	uint32_t window;
-	bool staged;                   /* each window goes through pinned host memory */
 	struct device_vectors vectors; /* dev NULL: host memory */
 	char *out, *in;                /* what MPI is given */
 	uint32_t *pattern;             /* twice, so that contents may begin anywhere in it */
